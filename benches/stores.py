@@ -72,14 +72,15 @@ def decoded(data):
     return numpy.asarray(image.crop((left, top, left + SIZE, top + SIZE)))
 
 
-def ours(in_order=False, **options):
+def ours(in_order=False, **storage):
     def batches(cache, workers):
         import fdconvert
 
+        middle = [fdconvert.transforms.Resize(RESIZE), fdconvert.transforms.CenterCrop(SIZE)]
         sampling = fdconvert.Sequential() if in_order else fdconvert.Shuffle()
         loader = fdconvert.Loader(
-            "s3://bucket/wds", BATCH, size=SIZE, threads=workers, crop="center", output="numpy",
-            drop_last=False, sampling=sampling, **options,
+            "s3://bucket/wds", BATCH, transform=middle, threads=workers, output="numpy",
+            sampling=sampling, storage=fdconvert.Storage(**storage),
         )
         for images, _ in loader:
             yield len(images)

@@ -6,17 +6,12 @@
 #![allow(clippy::print_stdout)]
 
 use fdconvert_core::Result;
-use fdconvert_loader::{Crop, Datasets, Loader, Options, State};
+use fdconvert_loader::{Datasets, Loader, Options, State, TransformList};
 
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).unwrap_or_else(|| "train.beton".into());
-    let options = || {
-        Options::default()
-            .batch_size(4)
-            .seed(7)
-            .crop(Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) })
-            .flip(0.5)
-    };
+    let list = TransformList::imagenet_train(224)?;
+    let options = || Options::default().batch_size(4).seed(7).transform(list.clone());
     let datasets = Datasets::open(path)?;
     let mut loader = Loader::new(datasets.clone(), options())?;
     println!("{} samples, {} batches an epoch", datasets.len(), loader.len());

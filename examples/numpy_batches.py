@@ -18,8 +18,8 @@ PHOTOS = Path(__file__).parents[1] / "tests" / "fixtures" / "kodak"
 def main() -> None:
     path = sys.argv[1] if len(sys.argv) > 1 else PHOTOS
     # `pad` keeps all batches of one shape; `valid` is false for what fills up the last one.
-    in_order = fdconvert.Sequential()
-    with fdconvert.Loader(path, batch_size=8, sampling=in_order, last="pad", output="numpy") as loader:
+    in_order, padded = fdconvert.Sequential(), fdconvert.Ranks(last="pad")
+    with fdconvert.Loader(path, 8, label=None, sampling=in_order, ranks=padded, output="numpy") as loader:
         n_pixels = 0
         total, squares = np.zeros(3), np.zeros(3)
         for batch in loader.batches():

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 import fdconvert
+from fdconvert import transforms as T
 
 MEAN, STD = (0.5, 0.5, 0.5), (0.5, 0.5, 0.5)
 
@@ -63,14 +64,13 @@ def main() -> None:
     loader = fdconvert.Loader(
         args.dataset,
         batch_size=args.batch,
-        size=224,
-        crop=None,
-        flip=0.5,
-        dtype="f32",
-        layout="nchw",
-        mean=MEAN,
-        std=STD,
-        drop_last=True,
+        transform=[
+            T.Resize((224, 224)),
+            T.RandomHorizontalFlip(),
+            T.Normalize(MEAN, STD),
+            T.ToLayout("nchw"),
+        ],
+        ranks=fdconvert.Ranks(last="drop"),
         output="torch",
     )
     labels = fdconvert.Dataset(args.dataset).labels()

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 import fdconvert
+from fdconvert import transforms as T
 
 PHOTOS = Path(__file__).parents[1] / "tests" / "fixtures" / "kodak"
 N_EPOCHS = 2
@@ -55,13 +56,13 @@ class Training:
             path,
             batch_size=4,
             seed=7,
-            size=96,
-            crop="rrc",
-            augment="trivialaugment",
-            dtype="f32",
-            layout="nchw",
-            mean=(0.485, 0.456, 0.406),
-            std=(0.229, 0.224, 0.225),
+            transform=[
+                T.RandomResizedCrop(96),
+                T.RandomHorizontalFlip(),
+                T.TrivialAugmentWide(),
+                T.Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)),
+                T.ToLayout("nchw"),
+            ],
             output="torch",
         )
 

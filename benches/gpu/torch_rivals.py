@@ -177,18 +177,19 @@ def contention(beside: dict[str, Callable[[], int]], seconds: float) -> None:
 def ours(files: list[bytes], folder: Path) -> dict[str, Callable[[], int]]:
     """Our loader, from the page cache and from the GPU's memory."""
     import fdconvert
+    from fdconvert import transforms as T
 
     (folder / "images").mkdir()
     for number, data in enumerate(files):
         (folder / "images" / f"{number}.jpg").write_bytes(data)
     packed = folder / "images.beton"
     fdconvert.pack(folder / "images", packed)
+    crops = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToDtype("f16"), T.ToLayout("nchw")]
     cases = {}
     for name, kept in [("from main memory", 0), ("kept on the GPU", 8 << 30)]:
         loader = fdconvert.Loader(
-            packed, 256, crop="rrc", dtype="f16", layout="nchw", output="torch", device="cuda",
-            device_cache_bytes=kept,
-        )  # fmt: skip
+            packed, 256, transform=crops, output="torch", device=fdconvert.Cuda(cache_bytes=kept)
+        )
 
         def run(loader: fdconvert.Loader = loader) -> int:
             return sum(len(labels) for _, labels in loader)

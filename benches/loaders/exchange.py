@@ -19,6 +19,7 @@ from datetime import timedelta
 
 import fdconvert
 import torch
+from fdconvert import transforms as T
 from torch import distributed, multiprocessing
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -48,7 +49,8 @@ def step_hashes(loader):
 
 
 def options(args):
-    return {"size": args.size, "crop": "rrc", "seed": 7, "threads": 1, "output": "numpy"}
+    crops = [T.RandomResizedCrop(args.size), T.RandomHorizontalFlip()]
+    return {"transform": crops, "seed": 7, "threads": 1, "output": "numpy"}
 
 
 def rank_of(rank, args, cache_bytes, meeting, queue):
@@ -63,11 +65,9 @@ def rank_of(rank, args, cache_bytes, meeting, queue):
         loader = fdconvert.Loader(
             args.data,
             args.batch,
-            rank=rank,
-            world_size=args.ranks,
-            cache_bytes=cache_bytes // args.ranks,
+            ranks=fdconvert.Ranks(rank, args.ranks, **more),
+            cache=cache_bytes // args.ranks,
             **options(args),
-            **more,
         )
         for epoch in range(args.epochs):
             loader.reset_stats()

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import fdconvert
+from fdconvert import transforms as T
 from PIL import Image, ImageDraw, ImageOps
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -52,7 +53,8 @@ def main():
         for name, source in sets.items():
             pair = {"pair": {"mask": str(folder / "masks")}} if name == "image" else {}
             fdconvert.pack(folder / source, folder / f"{name}.wds", format="wds", **pair)
-        options = {"size": 224, "crop": "rrc", "seed": 1, "threads": 1, "output": "numpy"}
+        crops = [T.RandomResizedCrop(224), T.RandomHorizontalFlip()]
+        options = {"transform": crops, "seed": 1, "threads": 1, "output": "numpy"}
         loaders = {
             "images": fdconvert.Loader(folder / "image.wds", 50, **options),
             "images and masks": fdconvert.Loader(folder / "image.wds", 50, masks=["mask"], **options),

@@ -38,12 +38,8 @@ def loader_of(args, rank, folder, cache_bytes):
     return fdconvert.Loader(
         args.data,
         args.batch,
-        rank=rank,
-        world_size=args.ranks,
-        cache_folder=folder,
-        cache_bytes=cache_bytes,
-        ranks_per_cache=args.ranks,
-        locality=True,
+        ranks=fdconvert.Ranks(rank, args.ranks, locality=True),
+        cache=fdconvert.Cache(cache_bytes, folder, ranks_per_cache=args.ranks),
         **options(args),
     )
 

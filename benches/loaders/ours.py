@@ -5,18 +5,17 @@ import os
 from common import BATCH, MEAN, SIZE, STD, arguments, run
 
 import fdconvert
+from fdconvert import transforms as T
 
 args = arguments(__doc__)
-floats = {"dtype": "f32", "layout": "nchw", "mean": MEAN, "std": STD} if args.floats else {}
+crop = [T.RandomResizedCrop(SIZE)] if args.crop == "rrc" else [T.Resize(256), T.CenterCrop(SIZE)]
+floats = [T.Normalize(MEAN, STD), T.ToLayout("nchw")] if args.floats else []
 loader = fdconvert.Loader(
     args.data,
     batch_size=BATCH,
-    size=SIZE,
-    crop=args.crop,
-    flip=0.0,
+    transform=crop + floats,
     threads=args.threads,
     output="numpy",
-    **floats,
 )
 
 

@@ -69,9 +69,10 @@ Examples:
       fdconvert bench png/ --compare photos.mixed bmp/ --throttle-read 200MiB/s --plot rates.svg
 
   The time of three whole epochs of training: batches of 500 images, each squeezed into 224 x 224
-  and changed by AutoAugment, as normalised single-precision numbers with the channels first:
-      fdconvert bench train.beton --epochs 3 --batch-size 500 --crop none --augment autoaugment \\
-          --dtype f32 --layout nchw --normalise";
+  and changed by AutoAugment, as single-precision numbers with the channels first:
+      echo '[{\"Resize\": {\"size\": [224, 224]}}, {\"AutoAugment\": {}}]' > list.json
+      fdconvert bench train.beton --epochs 3 --batch-size 500 --transform list.json \\
+          --dtype f32 --layout nchw";
 
 pub(crate) const BENCH_COLUMNS: &str = "\
 Columns: images/s is the median of the rounds, min..max their range; CPU ms of the process for an

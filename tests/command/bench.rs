@@ -2,9 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{self, kodak_classes, ok, text};
-use fdconvert_loader::Augment;
 use serde_json::{Value, json};
-use std::{fs, path::Path, process::Output};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Output,
+};
 
 /// Runs `bench` over a dataset, with these further arguments.
 fn bench(dataset: &Path, words: &str) -> Output {
@@ -29,8 +32,15 @@ fn refused(dataset: &Path, words: &str) -> String {
     text(&output.stderr)
 }
 
+/// Writes a list of transforms.
+fn written(root: &Path, list: &Value) -> PathBuf {
+    let path = root.join("list.json");
+    fs::write(&path, list.to_string()).unwrap();
+    path
+}
+
 /// The shortest possible run.
-const SHORT: &str = "--rounds 1 --seconds 0.02 --size 32 --batch-size 5";
+const SHORT: &str = "--rounds 1 --seconds 0.02 --transform imagenet-eval:32 --batch-size 5";
 
 #[test]
 fn forms_of_the_same_images_are_compared() {
@@ -52,7 +62,7 @@ fn forms_of_the_same_images_are_compared() {
     ok(&packing);
     let plot = root.path().join("rates.svg");
     let words = format!(
-        "--compare {} --rounds 2 --seconds 0.2 --size 64 --batch-size 4 --cache 200kB --plot {}",
+        "--compare {} --rounds 2 --seconds 0.2 --transform imagenet-eval:64 --batch-size 4 --cache 200kB --plot {}",
         png.display(),
         plot.display()
     );
@@ -124,8 +134,11 @@ fn formulas_and_recipes_are_drawn() {
     let formula = root.path().join("x.formula");
     let recipe = "fractal:fractaldb?classes=1&instances=100&points=5000";
     ok(&[&"pack", &recipe, &formula]);
-    let words =
-        format!("--compare {recipe} --rounds 1 --seconds 0.1 --size 64 --crop none --batch-size 8");
+    let list = written(root.path(), &json!([{"Resize": {"size": [64, 64]}}]));
+    let words = format!(
+        "--compare {recipe} --rounds 1 --seconds 0.1 --transform {} --batch-size 8",
+        list.display()
+    );
     let output = bench(&formula, &words);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr), "");
@@ -149,8 +162,7 @@ fn whole_epochs_are_timed_one_by_one() {
     ok(&[&"sample", &photos]);
     ok(&[&"pack", &photos, &beton]);
     let words = format!(
-        "--compare {} --epochs 3 --batch-size 5 --size 32 --crop none --augment autoaugment --dtype f32 \
-         --layout nchw --normalise",
+        "--compare {} --epochs 3 --batch-size 5 --transform imagenet-train:32",
         photos.display()
     );
     let result = document(&beton, &words);
@@ -167,16 +179,6 @@ fn whole_epochs_are_timed_one_by_one() {
             assert!(epoch["cpu_seconds"].as_f64().unwrap() > 0.0, "{dataset}");
         }
     }
-    for (key, value) in [
-        ("crop", json!("none")),
-        ("augment", json!("autoaugment")),
-        ("dtype", json!("f32")),
-        ("layout", json!("nchw")),
-        ("normalise", json!(true)),
-        ("batch_size", json!(5)),
-    ] {
-        assert_eq!(result[key], value, "{key}");
-    }
     let said = measured(&beton, &words);
     let of_beton = |line: &&str| line.starts_with("x.beton ");
     // One line in the table of datasets, and one for each epoch.
@@ -185,27 +187,46 @@ fn whole_epochs_are_timed_one_by_one() {
 }
 
 #[test]
-fn batches_are_made_as_the_options_say() {
+fn batches_are_made_as_the_list_says() {
     let root = tempfile::tempdir().unwrap();
     let photos = root.path().join("photos");
     ok(&[&"sample", &photos]);
-    let usual = document(&photos, SHORT);
-    for (key, value) in [
-        ("crop", json!("center")),
-        ("augment", json!(null)),
-        ("dtype", json!("u8")),
-        ("layout", json!("nhwc")),
-        ("normalise", json!(false)),
-    ] {
-        assert_eq!(usual[key], value, "{key}");
-    }
-    for (policy, _) in Augment::NAMED {
-        let result = document(&photos, &format!("{SHORT} --augment {policy} --crop rrc"));
-        assert_eq!((&result["augment"], &result["crop"]), (&json!(policy), &json!("rrc")));
-    }
-    let half = document(&photos, &format!("{SHORT} --dtype f16 --layout nchw"));
-    let made = (&half["dtype"], &half["layout"], &half["normalise"]);
-    assert_eq!(made, (&json!("f16"), &json!("nchw"), &json!(false)));
+    let made =
+        |result: &Value| ["size", "dtype", "layout", "batch_size"].map(|key| result[key].clone());
+    let names = |result: &Value| -> Vec<String> {
+        let list = result["transform"].as_array().unwrap().iter();
+        list.map(|it| it.as_object().unwrap().keys().next().unwrap().clone()).collect()
+    };
+    let short = "--epochs 1 --batch-size 5";
+    let usual = document(&photos, short);
+    assert_eq!(made(&usual), [json!([224, 224]), json!("u8"), json!("nhwc"), json!(5)]);
+    assert_eq!(usual["transform"][0]["Resize"]["size"], 256);
+    assert_eq!(usual["transform"][1], json!({"CenterCrop": {"size": [224, 224]}}));
+
+    let list = json!([
+        {"RandomResizedCrop": {"size": [24, 32]}},
+        {"RandomHorizontalFlip": {}},
+        {"AutoAugment": {"policy": "cifar10"}},
+        {"Normalize": {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}},
+    ]);
+    let path = written(root.path(), &list);
+    let words = format!("{short} --transform {}", path.display());
+    let result = document(&photos, &words);
+    assert_eq!(made(&result)[..3], [json!([24, 32]), json!("f32"), json!("nhwc")]);
+    let four = ["RandomResizedCrop", "RandomHorizontalFlip", "AutoAugment", "Normalize"];
+    assert_eq!(names(&result), four);
+    // All arguments are there, and the list can be given again.
+    assert_eq!(result["transform"][1], json!({"RandomHorizontalFlip": {"p": 0.5}}));
+    fs::write(&path, result["transform"].to_string()).unwrap();
+    assert_eq!(document(&photos, &words)["transform"], result["transform"]);
+    let said = measured(&photos, &format!("{words} --dtype f16 --layout nchw"));
+    let line = "rows: RandomResizedCrop, RandomHorizontalFlip, AutoAugment, Normalize, ToDtype, \
+                ToLayout; 32 x 24 pixels, f16, nchw";
+    assert!(said.lines().any(|it| it == line), "{said}");
+    let mixed = json!([{"CenterCrop": {"size": [8, 8]}}, {"MixUp": {"alpha": 0.2}}]);
+    let mixed = written(root.path(), &mixed);
+    let result = document(&photos, &format!("{short} --transform {}", mixed.display()));
+    assert_eq!(names(&result), ["CenterCrop", "MixUp"]);
 }
 
 #[test]
@@ -213,7 +234,8 @@ fn training_is_played_at_the_rate_that_is_said() {
     let root = tempfile::tempdir().unwrap();
     let photos = root.path().join("photos");
     ok(&[&"sample", &photos]);
-    let words = "--rounds 2 --seconds 0.3 --size 32 --batch-size 5 --consumer-rate 50";
+    let words =
+        "--rounds 2 --seconds 0.3 --transform imagenet-eval:32 --batch-size 5 --consumer-rate 50";
     let result = document(&photos, words);
     assert_eq!(result["consumer_images_per_s"], 50.0);
     let dataset = &result["datasets"][0];
@@ -241,16 +263,27 @@ fn what_cannot_be_is_refused_with_the_cure() {
     let root = tempfile::tempdir().unwrap();
     let photos = root.path().join("photos");
     ok(&[&"sample", &photos]);
+    let list = |name: &str, text: &str| {
+        let path = root.path().join(name);
+        fs::write(&path, text).unwrap();
+        format!("--transform {}", path.display())
+    };
+    let floats =
+        list("floats.json", r#"[{"CenterCrop":{"size":[8,8]}},{"ToDtype":{"dtype":"f16"}}]"#);
     for (words, cures) in [
-        ("--normalise", &["--normalise", "--dtype f32"][..]),
-        ("--normalise --dtype u8 --layout nchw", &["--dtype f16"]),
+        ("--transform nothing.json", &["--transform:", "no file", "imagenet-train:224"][..]),
+        ("--transform imagenet-train:x", &["imagenet-train:224"]),
+        ("--transform imagenet-train:0", &["--transform:", "1 to 16384"]),
+        (&list("a.json", r#"{"Resize":{}}"#), &["a.json is no list of transforms", "line 1"]),
+        (&list("b.json", r#"[{"Crop":{}}]"#), &["unknown variant `Crop`", "RandomResizedCrop"]),
+        (&list("c.json", r#"[{"RandomInvert":{"p":2}}]"#), &["--transform:", "0 to 1"]),
+        (&list("d.json", "[]"), &["--transform:", "end it with a crop"]),
+        (&format!("{floats} --dtype f32"), &["--dtype:", "has a ToDtype"]),
         ("--epochs 1 --seconds 1", &["--epochs", "--seconds"]),
         ("--epochs 1 --rounds 2", &["--epochs", "--rounds"]),
         ("--epochs 0", &["--epochs"]),
-        ("--augment cutout", &["autoaugment", "randaugment", "trivialaugment"]),
         ("--dtype f64", &["u8", "f16", "f32"]),
         ("--layout hwc", &["nhwc", "nchw"]),
-        ("--crop whole", &["center", "rrc", "none"]),
     ] {
         let said = refused(&photos, words);
         for cure in cures {
@@ -264,7 +297,7 @@ fn the_document_has_the_keys_that_are_promised() {
     let root = tempfile::tempdir().unwrap();
     let photos = root.path().join("photos");
     ok(&[&"sample", &photos]);
-    let result = document(&photos, "--epochs 1 --size 32");
+    let result = document(&photos, "--epochs 1 --transform imagenet-eval:32");
     let contract = include_str!("../../docs/json.md");
     let row = contract.lines().find(|line| line.contains("fdconvert-bench")).unwrap();
     let dataset = &result["datasets"][0];

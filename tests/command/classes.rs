@@ -4,7 +4,7 @@
 
 use crate::common::{fails, ok, tar, tree};
 use fdconvert_core::{Kind, Value};
-use fdconvert_loader::{Datasets, Label, Loader, ObjectOptions, Options, Output};
+use fdconvert_loader::{Datasets, Label, Loader, ObjectOptions, Options, TransformList};
 use fdconvert_testkit::fixtures::PNG_RGB;
 use std::{
     fs,
@@ -42,7 +42,7 @@ fn labels(dataset: &Path) -> (Vec<String>, Vec<String>) {
 fn loaded(datasets: &[&Path]) -> String {
     let options = Options::default()
         .batch_size(datasets.len() as u32)
-        .output(Output { size: (8, 8), ..Options::default().output })
+        .transform(TransformList::imagenet_eval(8).unwrap())
         .label(Label::None)
         .objects(Some(ObjectOptions::of("json")));
     let open = |path: &&Path| (Arc::from(fdconvert_reader::open(path).unwrap()), 1.0);

@@ -5,7 +5,8 @@
 use crate::common::ok;
 use fdconvert_core::Value;
 use fdconvert_loader::{
-    Column, Crop, Datasets, Label, Loader, ObjectOptions, Objects, Options, Output,
+    Column, Datasets, Label, Loader, MaskOptions, ObjectOptions, Objects, Options, Transform,
+    TransformList,
 };
 use fdconvert_testkit::fixtures::{self, Random};
 use std::{
@@ -71,18 +72,19 @@ fn sources(root: &Path) -> [PathBuf; 3] {
 }
 
 fn options(masks: &[&str]) -> Options {
-    let crop = Crop::Random { scale: (0.2, 1.0), ratio: (0.75, 1.33) };
+    let list = TransformList::new(vec![
+        Transform::RandomResizedCrop { size: [24, 32], scale: [0.2, 1.0], ratio: [0.75, 1.33] },
+        Transform::random_horizontal_flip(),
+    ]);
     let strings = |names: &[&str]| names.iter().copied().map(str::to_owned).collect::<Vec<_>>();
     Options::default()
         .batch_size(5)
         .seed(3)
-        .output(Output { size: (32, 24), ..Options::default().output })
-        .crop(crop)
-        .flip(0.5)
+        .transform(list.unwrap())
         .threads(2)
         .label(Label::None)
         .fields(strings(&["image_id", "score", "caption"]))
-        .masks(strings(masks))
+        .masks(masks.iter().map(|name| MaskOptions::of(*name)).collect())
         .objects(Some(ObjectOptions::of("objects")))
 }
 

@@ -4,15 +4,17 @@
 
 use crate::common::{self, kodak_classes, ok};
 use fdconvert_loader::{
-    Access, Crop, Datasets, Failures, Loader, OnError, Options, Output, Sampling,
+    Access, Datasets, Failures, Loader, OnError, Options, Sampling, Transform, TransformList,
 };
 use fdconvert_testkit::zip::{Entry, of_folder, zip};
 use std::{collections::BTreeMap, fs, path::Path};
 
 fn options() -> Options {
-    let output = Output { size: (64, 48), ..Options::default().output };
-    let crop = Crop::Random { scale: (0.2, 1.0), ratio: (0.75, 1.33) };
-    Options::default().batch_size(5).seed(3).output(output).crop(crop).flip(0.5).threads(2)
+    let list = TransformList::new(vec![
+        Transform::RandomResizedCrop { size: [48, 64], scale: [0.2, 1.0], ratio: [0.75, 1.33] },
+        Transform::random_horizontal_flip(),
+    ]);
+    Options::default().batch_size(5).seed(3).transform(list.unwrap()).threads(2)
 }
 
 /// Returns the rows of an epoch in the dataset's order, by sample.
@@ -68,9 +70,8 @@ fn formulas_are_rendered_and_vary_with_the_epoch() {
     let recipe = "fractal:svd?classes=3&instances=7&size=64&points=3000&vary=epoch";
     ok(&[&"pack", &recipe, &path, &"-q"]);
     let still = || {
-        let output = Output { size: (64, 64), ..Options::default().output };
-        let (crop, sampling) = (Crop::None, Sampling::Sequential);
-        Options::default().batch_size(4).output(output).crop(crop).sampling(sampling).threads(2)
+        let list = TransformList::new(vec![Transform::squeeze([64, 64])]).unwrap();
+        Options::default().batch_size(4).transform(list).sampling(Sampling::Sequential).threads(2)
     };
     let first = rows(&path, still());
     assert_eq!(first.len(), 21);
@@ -88,7 +89,10 @@ fn failures(path: &Path) -> (usize, Vec<String>) {
     let datasets = || Datasets::open(path).unwrap();
     let with = |policy| {
         let failures = Failures { on_error: policy, max: 1000, ..Failures::default() };
-        options().failures(failures).sampling(Sampling::Sequential).batch_size(1)
+        // All of each image, so that no damage is outside.
+        let list = TransformList::new(vec![Transform::squeeze([48, 64])]).unwrap();
+        let options = options().transform(list).failures(failures);
+        options.sampling(Sampling::Sequential).batch_size(1)
     };
     let mut skipping = Loader::new(datasets(), with(OnError::Skip)).unwrap();
     let (mut n_valid, mut keys) = (0, Vec::new());
@@ -124,7 +128,13 @@ fn cut_off_files_and_bombs_are_never_delivered() {
     let jpeg = fs::read_dir(source.join("even")).unwrap().next().unwrap().unwrap().path();
     let jpeg = fs::read(jpeg).unwrap();
     let png = fs::read(&common::sorted(&fdconvert_testkit::fixtures::kodak())[0]).unwrap();
-    let write = |name: &str, bytes: &[u8]| fs::write(folder.join("a").join(name), bytes).unwrap();
+    let intact = root.path().join("intact");
+    fs::create_dir_all(intact.join("a")).unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        fs::write(folder.join("a").join(name), bytes).unwrap();
+        let whole = if name.ends_with("png") { &png } else { &jpeg };
+        fs::write(intact.join("a").join(name), whole).unwrap();
+    };
     write("good.jpg", &jpeg);
     write("good.png", &png);
     write("cut-half.jpg", &jpeg[..jpeg.len() / 2]);
@@ -142,6 +152,27 @@ fn cut_off_files_and_bombs_are_never_delivered() {
         keys,
         ["a/bomb.jpg", "a/cut-end.jpg", "a/cut-half.jpg", "a/cut-half.png", "a/cut-header.jpg"]
     );
+
+    // Of a file that is cut below a crop, the crop is that of the whole file.
+    let crops = |path: &Path, epoch| {
+        let skip = Failures { on_error: OnError::Skip, max: 1000, ..Failures::default() };
+        let options = options().failures(skip).sampling(Sampling::Sequential).batch_size(1);
+        let mut loader = Loader::new(Datasets::open(path).unwrap(), options).unwrap();
+        loader.set_epoch(epoch).unwrap();
+        let rows = loader.map(|batch| {
+            let batch = batch.unwrap();
+            batch.valid()[0].then(|| batch.images().to_vec())
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let mut n_rows = 0;
+    for epoch in 0..10 {
+        for (cut, whole) in crops(&folder, epoch).into_iter().zip(crops(&intact, epoch)) {
+            n_rows += u32::from(cut.is_some());
+            assert!(cut.is_none() || cut == whole);
+        }
+    }
+    assert!((21..50).contains(&n_rows), "{n_rows}");
 }
 
 /// A flipped bit in the middle of an image decodes to other pixels: only the checksum detects it.

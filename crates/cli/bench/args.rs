@@ -3,9 +3,9 @@ use crate::{
     common::Common,
     profile::args::{images_per_s, seconds},
 };
-use clap::{Args, ValueEnum, builder::PossibleValuesParser};
+use clap::{Args, ValueEnum};
 use fdconvert::{ByteCount, ByteRate, plumbing::TimeSpan};
-use fdconvert_loader::{Augment, DType, Layout};
+use fdconvert_loader::{DType, Layout};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -48,24 +48,16 @@ pub(crate) struct BenchArgs {
     /// Batch size
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch_size: u32,
-    /// Size of the images of a batch: N x N pixels
-    #[arg(long, value_name = "N", default_value_t = 224, value_parser = clap::value_parser!(u32).range(1..=16384))]
-    pub(crate) size: u32,
-    /// Crop of the images
-    #[arg(long, value_enum, value_name = "CROP", default_value = "center")]
-    pub(crate) crop: CropArg,
-    /// Augmentation of the cropped image, as torchvision's [default: none]
-    #[arg(long, value_name = "POLICY", value_parser = policies())]
-    pub(crate) augment: Option<String>,
-    /// Element type of a batch
-    #[arg(long, value_enum, value_name = "TYPE", default_value = "u8")]
-    pub(crate) dtype: DTypeArg,
-    /// Layout of the images of a batch
-    #[arg(long, value_enum, value_name = "ORDER", default_value = "nhwc")]
-    pub(crate) layout: LayoutArg,
-    /// Normalise with the mean and standard deviation of ImageNet; needs --dtype f16 or f32
-    #[arg(long, alias = "normalize")]
-    pub(crate) normalise: bool,
+    /// What is done to the images: a file with a JSON list of transforms, by their names in
+    /// torchvision.transforms.v2, or imagenet-train:SIDE or imagenet-eval:SIDE
+    #[arg(long, value_name = "FILE", default_value = "imagenet-eval:224")]
+    pub(crate) transform: String,
+    /// Element type of a batch, where the list has no ToDtype [default: f32 if it normalises, else u8]
+    #[arg(long, value_enum, value_name = "TYPE")]
+    pub(crate) dtype: Option<DTypeArg>,
+    /// Layout of the images of a batch, where the list has no ToLayout [default: nhwc]
+    #[arg(long, value_enum, value_name = "ORDER")]
+    pub(crate) layout: Option<LayoutArg>,
     /// Read N whole epochs of every dataset, in turn, instead of rounds of some seconds, and print the
     /// time of each: without a warm-up, from the start of the threads to the last batch
     #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "seconds"])]
@@ -104,16 +96,6 @@ pub(crate) enum CacheArg {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CropArg {
-    /// The shorter side becomes 8/7 of the size, then the middle
-    Center,
-    /// A random part of 8 to 100 % of the image
-    Rrc,
-    /// All of it, squeezed into the size
-    None,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DTypeArg {
     /// Bytes, as decoded
     U8,
@@ -148,9 +130,4 @@ impl From<LayoutArg> for Layout {
             LayoutArg::Nchw => Self::Nchw,
         }
     }
-}
-
-/// Returns the policies by the loader's names.
-fn policies() -> PossibleValuesParser {
-    PossibleValuesParser::new(Augment::NAMED.map(|(name, _)| name))
 }

@@ -1,7 +1,7 @@
 //! One dataset of a bench: its loader, and the results of the rounds.
 use super::{
     Busy, Measured, Round,
-    args::{AccessArg, BenchArgs, CacheArg, CropArg},
+    args::{AccessArg, BenchArgs, CacheArg},
     consumer::Consumer,
 };
 use crate::Session;
@@ -10,11 +10,9 @@ use fdconvert::{OpenOptions, open_with, plumbing::threads};
 use fdconvert_core::{Codec, Error, Reader, Result, Shown, SplitChoice};
 use fdconvert_fractal::Recipe;
 use fdconvert_loader::{
-    Access, Augment, CachePolicy, Crop, DType, Datasets, Label, Layout, Loader, Normalise, Options,
-    Output, Stats, research::LIQUID,
+    Access, CachePolicy, Datasets, Label, Loader, Options, Stats, TransformList, research::LIQUID,
 };
 use fdconvert_profile::{SlowStorage, Throttle};
-use serde_json::{Map, Value, json};
 use std::{
     path::Path,
     sync::Arc,
@@ -46,6 +44,7 @@ struct Clock {
 pub(super) fn open(
     paths: &[&Path],
     args: &BenchArgs,
+    list: &TransformList,
     session: &Session,
 ) -> Result<(Vec<Lane>, Access)> {
     // Once: a recipe may have to search for its categories.
@@ -63,7 +62,7 @@ pub(super) fn open(
         let depths = &args.fetch_threads;
         let lanes =
             opened.iter().flat_map(|opened| depths.iter().map(move |&depth| (opened, depth)));
-        lanes.map(|(opened, depth)| Lane::new(opened, depth, args, access)).collect()
+        lanes.map(|(opened, depth)| Lane::new(opened, depth, args, list, access)).collect()
     };
     match args.access {
         Some(AccessArg::Direct) => Ok((open(Access::Direct)?, Access::Direct)),
@@ -87,24 +86,18 @@ pub(super) fn open(
     }
 }
 
-fn options(args: &BenchArgs, fetch_threads: usize, access: Access) -> Result<Options> {
-    let size = args.size;
+fn options(
+    args: &BenchArgs,
+    list: &TransformList,
+    fetch_threads: usize,
+    access: Access,
+) -> Result<Options> {
     Ok(Options::default()
         .batch_size(args.batch_size)
         .seed(args.seed)
-        .label(Label::None)
-        .output(Output {
-            size: (size, size),
-            dtype: args.dtype.into(),
-            layout: args.layout.into(),
-            normalise: args.normalise.then_some(Normalise::IMAGENET),
-        })
-        .crop(match args.crop {
-            CropArg::Center => Crop::Center { resize: size.saturating_mul(8) / 7 },
-            CropArg::Rrc => Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 4.0 / 3.0) },
-            CropArg::None => Crop::None,
-        })
-        .augment(args.augment.as_deref().and_then(Augment::named))
+        // Mixed batches have mixed labels.
+        .label(if list.mix().is_some() { Label::Auto } else { Label::None })
+        .transform(list.clone())
         .threads(threads(args.threads)?)
         .fetch_threads(fetch_threads)
         .access(access)
@@ -130,10 +123,11 @@ impl Lane {
         (path, reader): &(&Path, Arc<dyn Reader>),
         depth: usize,
         args: &BenchArgs,
+        list: &TransformList,
         access: Access,
     ) -> Result<Self> {
         let datasets = Datasets::one(slow(args).around(reader.clone()))?;
-        let loader = Loader::new(datasets, options(args, depth, access)?)?;
+        let loader = Loader::new(datasets, options(args, list, depth, access)?)?;
         let name = name(path);
         let label = match args.fetch_threads.len() {
             1 => name.clone(),
@@ -153,34 +147,6 @@ impl Lane {
 
     pub(super) fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Returns the loader's options for batches, for the JSON document.
-    pub(super) fn made(&self) -> Map<String, Value> {
-        let Options { output, crop, augment, .. } = self.loader.options();
-        let crop = match crop {
-            Crop::Center { .. } => "center",
-            Crop::Random { .. } => "rrc",
-            Crop::None => "none",
-            Crop::Letterbox { .. } => "letterbox",
-        };
-        let dtype = match output.dtype {
-            DType::U8 => "u8",
-            DType::F16 => "f16",
-            DType::F32 => "f32",
-        };
-        let layout = match output.layout {
-            Layout::Nhwc => "nhwc",
-            Layout::Nchw => "nchw",
-        };
-        let fields = [
-            ("crop", json!(crop)),
-            ("augment", json!(augment.and_then(|augment| augment.name()))),
-            ("dtype", json!(dtype)),
-            ("layout", json!(layout)),
-            ("normalise", json!(output.normalise.is_some())),
-        ];
-        fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// Returns the number of rows of the next batch, `None` at the end of an epoch.

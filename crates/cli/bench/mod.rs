@@ -4,9 +4,10 @@ mod consumer;
 mod lane;
 mod plot;
 mod text;
+mod transform;
 
 use crate::{Outcome, Session, progress::steps};
-use args::{BenchArgs, CacheArg, DTypeArg};
+use args::{BenchArgs, CacheArg};
 use fdconvert::{ByteRate, plumbing::threads};
 use fdconvert_core::{Error, Result};
 use fdconvert_loader::Access;
@@ -89,10 +90,12 @@ impl Round {
 /// `fdconvert bench`
 pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
     check(args)?;
+    let list = transform::list(args)?;
+    let output = list.output()?;
     let quiet = args.common.quiet || args.common.json;
     let paths = std::iter::once(&args.dataset).chain(&args.compare);
     let paths: Vec<&Path> = paths.map(PathBuf::as_path).collect();
-    let (mut lanes, access) = lane::open(&paths, args, session)?;
+    let (mut lanes, access) = lane::open(&paths, args, &list, session)?;
     let progress = steps("reading", quiet, session);
     let n_turns = args.epochs.unwrap_or(args.rounds);
     progress.set_length(u64::from(n_turns) * lanes.len() as u64);
@@ -123,9 +126,11 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
         fields.insert("datasets".into(), json!(measured));
         fields.insert("threads".into(), json!(threads(args.threads)?));
         fields.insert("batch_size".into(), json!(args.batch_size));
-        fields.insert("size".into(), json!(args.size));
-        // All of them use the same options for batches.
-        fields.extend(lanes.first().map(Lane::made).unwrap_or_default());
+        fields.insert("transform".into(), json!(list));
+        let (width, height) = output.size;
+        fields.insert("size".into(), json!([height, width]));
+        fields.insert("dtype".into(), json!(output.dtype));
+        fields.insert("layout".into(), json!(output.layout));
         fields.insert("jpeg_entropy".into(), json!(fdconvert_codec::jpeg_entropy()));
         fields.insert("direct".into(), json!(access == Access::Direct));
         fields.insert("cache_bytes".into(), json!(args.cache.0));
@@ -137,7 +142,7 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
         fields.insert("consumer_images_per_s".into(), json!(args.consumer_rate));
         session.print_json("bench", fields)?;
     } else if !args.common.quiet {
-        session.print(&text::table(&measured))?;
+        session.print(&(text::table(&measured) + "\n" + &transform::line(&list, &output)))?;
     }
     Ok(Outcome::Complete)
 }
@@ -145,10 +150,6 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
 /// Refuses options that the loader would refuse, too, with the command's names and before anything
 /// is opened.
 fn check(args: &BenchArgs) -> Result<()> {
-    if args.normalise && args.dtype == DTypeArg::U8 {
-        let what = "bytes cannot be normalised; add --dtype f32 or --dtype f16, or leave it out";
-        return Err(Error::usage("--normalise", what));
-    }
     if args.cache_policy != CacheArg::Resident && args.cache.0 == 0 {
         let what = "it goes with --cache: without, nothing is kept from epoch to epoch";
         return Err(Error::usage("--cache-policy", what));

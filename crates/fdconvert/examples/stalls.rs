@@ -17,7 +17,7 @@
 )]
 use bytes::Bytes;
 use fdconvert::{
-    Crop, Datasets, Label, Loader, LoaderOptions, Pack, PackOptions, Pixels, Reader, Value,
+    Label, Loader, LoaderOptions, Pack, PackOptions, Pixels, Reader, Transform, Value,
 };
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Subsampling};
 use fdconvert_core::{Codec, Limits};
@@ -68,14 +68,13 @@ fn report(name: &str, step: Duration, times: &[Duration]) {
 
 /// Returns the times between the batches of some epochs, without the first ones of each.
 fn times(path: &Path, threads: usize, prefetch: usize, step: Duration) -> Vec<Duration> {
-    let crop = Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) };
-    let options = LoaderOptions::default()
+    let builder = Loader::builder(fdconvert::open(path).unwrap())
         .batch_size(64)
         .threads(threads)
         .prefetch(prefetch)
-        .crop(crop)
         .label(Label::None);
-    let mut loader = Loader::new(Datasets::open(path).unwrap(), options).unwrap();
+    let list = [Transform::random_resized_crop(224)];
+    let mut loader = builder.transform(list).unwrap().build().unwrap();
     let mut times = Vec::new();
     for _ in 0..EPOCHS {
         let mut last = Instant::now();

@@ -3,7 +3,8 @@
 //!
 //! A source is a folder of images, a packed dataset, or a recipe for fractals
 //! (`fractal:fractaldb?classes=1000`). [`Pack`] writes sources into a dataset with [`PackOptions`];
-//! [`open`] reads a [`Dataset`]; a [`Loader`] makes batches of it with [`LoaderOptions`]. [`plan`],
+//! [`open`] reads a [`Dataset`]; a [`Loader`] makes batches of it with [`LoaderOptions`], of which
+//! a list of [`Transform`]s says what is done to images. [`plan`],
 //! [`Planned`] and [`merge`] write one with several machines; [`profile`](fn@profile) finds the
 //! share of BMP images that a machine reads fastest. Sources other than paths are packed by
 //! [`Pack::from_source`]: any [`Source`], or samples that come one after another, through a
@@ -24,6 +25,14 @@
 //!
 //! let dataset = fdconvert::open(&packed)?;
 //! assert_eq!(dataset.get(0)?.key, "cats/1.png");
+//!
+//! let mut loader = fdconvert::Loader::builder(dataset)
+//!     .batch_size(256)
+//!     .transform(fdconvert::TransformList::imagenet_train(224)?)?
+//!     .build()?;
+//! while let Some(batch) = loader.next_batch() {
+//!     assert_eq!(batch?.shape().dimensions(), [1, 224, 224, 3]);
+//! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -101,13 +110,21 @@ pub use fdconvert_core::{
     Sample, Schema, Skipped, Source, SourceFacts, SplitChoice, Value,
 };
 pub use fdconvert_loader::{
-    Access, Augment, Batch, Crop, DType, Datasets, DeviceOptions, DrawSize, Failures, Label, Last,
-    Layout, Loader, Mix, Normalise, ObjectOptions, OnError as OnLoadError,
-    Options as LoaderOptions, Output, SampleList, Sampling, State, Weights, World,
+    Access, Batch, Builder as LoaderBuilder, DType, Datasets, DeviceOptions, Failures, Label, Last,
+    Layout, Loader, MaskOptions, ObjectOptions, OnError as OnLoadError, Options as LoaderOptions,
+    RowGeometry, SampleList, Sampling, State, Transform, TransformList, ViewGroup, ViewLayout,
+    Weights, World,
 };
 pub use fdconvert_pipeline::{Cancel, Observer, OnError as OnPackError, Report};
 pub use fdconvert_profile::Report as ProfileReport;
 pub use fdconvert_reader::OpenOptions;
+
+/// Arguments of a [`Transform`].
+pub mod transforms {
+    pub use fdconvert_loader::parts::{
+        EraseValue, Fill, Interpolation, PaddingMode, Policy, ResizeTo,
+    };
+}
 
 /// Types within the results of functions, for programs that name them.
 pub mod results {

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert::{
-    Codec, Crop, DType, Dataset, Datasets, Error, Indices, Layout, Loader, LoaderOptions, Output,
-    Pack, PackOptions, Ratio, State,
+    Codec, Dataset, Datasets, Error, Indices, Loader, LoaderOptions, Pack, PackOptions, Ratio,
+    State, Transform, TransformList,
 };
 use fdconvert_testkit::fixtures;
 use std::{
@@ -34,10 +34,8 @@ fn keys(dataset: &Dataset) -> Vec<String> {
 }
 
 fn options() -> LoaderOptions {
-    LoaderOptions::default()
-        .batch_size(4)
-        .output(Output { size: (8, 8), dtype: DType::U8, layout: Layout::Nhwc, normalise: None })
-        .crop(Crop::None)
+    let list = TransformList::new(vec![Transform::squeeze([8, 8])]).unwrap();
+    LoaderOptions::default().batch_size(4).transform(list)
 }
 
 fn loader(datasets: Datasets) -> Loader {
@@ -59,6 +57,7 @@ fn chosen_samples_are_spread_by_codec_as_those_of_the_whole() {
     let folder = tempfile::tempdir().unwrap();
     let whole = fdconvert::open(mixed_set(folder.path())).unwrap();
     assert!(is_usage(Datasets::try_from(whole.clone())));
+    assert!(is_usage(Loader::builder(whole.clone()).build()));
     let train = whole.split(["train"]).unwrap();
     assert_eq!((train.len(), train.strata().len()), (27, 2));
     let scattered: Vec<u64> = (0..50).map(|k| k * k * 11 % 27).collect();

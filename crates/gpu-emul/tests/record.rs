@@ -32,7 +32,12 @@ fn it_runs_to_its_end() {
     }
     assert!(report.text.contains("\n| 3 | 0 | 0 | "), "{}", report.text);
     // Three rows of each of four classes.
-    for part in ["\n| drawn | 12 | 0 | ", "\n| drawn, RandAugment | 12 | 0 | ", "\n- change: "] {
+    for part in [
+        "\n| drawn | 12 | 0 | ",
+        "\n| drawn, levels changed | 12 | 0 | ",
+        "\n| drawn, RandAugment | 12 | 0 | ",
+        "\n- change: ",
+    ] {
         assert!(report.text.contains(part), "{part} is missing:\n{}", report.text);
     }
     let stored = report.text.lines().filter(|line| line.contains("| device |"));

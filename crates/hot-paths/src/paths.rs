@@ -6,7 +6,7 @@ use crate::{
 use fdconvert_codec::{Decoder, Policy};
 use fdconvert_core::{Encoded, Format, Limits, Reader, Value};
 use fdconvert_formats::{beton::Beton, mds::Mds, open, wds::Wds};
-use fdconvert_loader::{Crop, Datasets, Loader, Options};
+use fdconvert_loader::{Datasets, Loader, Options, TransformList};
 use std::{
     fs,
     hint::black_box,
@@ -127,11 +127,8 @@ pub fn batches_raw() -> Result {
 
 /// Loads epochs as for training: shuffled, random crops resized to 224 x 224, flipped.
 fn load(dataset: &str, n_epochs: u64) -> Result {
-    let options = Options::default()
-        .batch_size(12)
-        .crop(Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) })
-        .flip(0.5)
-        .threads(1);
+    let options =
+        Options::default().batch_size(12).transform(TransformList::imagenet_train(224)?).threads(1);
     let mut loader = Loader::new(Datasets::open(input(dataset))?, options)?;
     for _ in 0..n_epochs {
         while let Some(batch) = loader.next_batch() {

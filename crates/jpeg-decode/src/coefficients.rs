@@ -9,6 +9,8 @@ use crate::{
 };
 #[cfg(target_arch = "x86_64")]
 use crate::{instructions::Loops, lanes::Lanes, tasks::Interleaved};
+#[cfg(target_arch = "x86_64")]
+use fdconvert_jpeg::Unstuffed;
 use fdconvert_jpeg::{EntryPoints, Jpeg, unstuff};
 
 /// Decodes all coefficients of an image, in scan order and zigzag order, not multiplied with the
@@ -33,37 +35,53 @@ pub fn coefficients(
         Some(it) => Runs::of_entry_points(jpeg, &data, it, 0).map(|(_, runs)| runs),
         None => Ok(Runs::of_restarts(jpeg, &data, 0).1),
     };
-    let add_up = |Window { cells, half_of }: &mut Window| {
-        Predictions::new(jpeg, 0, [0; 3]).add_up(half_of, cells)
-    };
-    let (blocks, mut window) = (0..jpeg.n_blocks, Window::default());
     #[cfg(target_arch = "x86_64")]
-    let decoded = match Loops::new(instructions).and_then(Loops::avx2) {
-        None => false,
-        Some(avx2) => {
-            let (mut streams, mut runs) = (Interleaved::new(avx2), runs()?);
-            let lanes = Loops::new(instructions).and_then(Loops::avx512).map(Lanes::new);
-            let decoded = match (entropy, lanes) {
-                (Entropy::Lanes(n_groups), Some(mut lanes)) => lanes
-                    .prepare(jpeg)
-                    .and_then(|()| lanes.decode(&data, &mut runs, &blocks, n_groups, &mut window)),
-                _ => streams.prepare(jpeg, &data, false).and_then(|()| {
-                    let n_places = entropy.n_streams();
-                    streams.decode(&data, &mut runs, &blocks, n_places, &mut window)
-                }),
-            };
-            decoded.is_some() && add_up(&mut window)
-        }
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    let decoded = false;
-    if !decoded {
-        window.clear();
-        let tables = Tables::new(jpeg);
-        let scan = Scan::new(jpeg, &data, &tables);
-        entropy_of(entropy.n_streams())(&scan, &mut runs()?, &blocks, &mut window)?;
-        add_up(&mut window);
+    if let Some(loops) = Loops::new(instructions)
+        && let Some(blocks) = by_vectors(jpeg, &data, &mut runs()?, entropy, loops)
+    {
+        return Ok(blocks);
     }
-    let Window { cells, half_of } = &window;
-    Ok(half_of.iter().filter_map(|half| cells.half(*half).copied()).collect())
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = instructions;
+    let tables = Tables::new(jpeg);
+    let (scan, mut window) = (Scan::new(jpeg, &data, &tables), Window::default());
+    let blocks = 0..jpeg.n_blocks;
+    entropy_of(entropy.n_streams())(&scan, &mut runs()?, &blocks, &mut window)?;
+    Ok(summed(jpeg, window).0)
 }
+
+/// Decodes all blocks by vectors alone. `None` without instructions for them, and for blocks that
+/// are damaged.
+#[cfg(target_arch = "x86_64")]
+fn by_vectors(
+    jpeg: &Jpeg,
+    data: &Unstuffed,
+    runs: &mut Runs,
+    entropy: Entropy,
+    loops: Loops,
+) -> Option<Vec<Block>> {
+    let (blocks, mut window) = (0..jpeg.n_blocks, Window::default());
+    match (entropy, loops.avx512()) {
+        (Entropy::Lanes(n_groups), Some(avx512)) => {
+            let mut lanes = Lanes::new(avx512);
+            lanes.prepare(jpeg)?;
+            lanes.decode(data, runs, &blocks, n_groups, &mut window)?;
+        }
+        _ => {
+            let mut streams = Interleaved::new(loops.avx2()?);
+            streams.prepare(jpeg, data, false)?;
+            streams.decode(data, runs, &blocks, entropy.n_streams(), &mut window)?;
+        }
+    }
+    let (blocks, are_sound) = summed(jpeg, window);
+    are_sound.then_some(blocks)
+}
+
+/// Returns the blocks with sums in place of DC differences, and whether they are sound.
+fn summed(jpeg: &Jpeg, Window { mut cells, half_of }: Window) -> (Vec<Block>, bool) {
+    let are_sound = Predictions::new(jpeg, 0, [0; 3]).add_up(&half_of, &mut cells);
+    (half_of.iter().filter_map(|half| cells.half(*half).copied()).collect(), are_sound)
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;

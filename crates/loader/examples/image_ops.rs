@@ -1,99 +1,73 @@
-//! Applies a loader's image operations to files of raw pixels, one job per line of standard input;
-//! `tests/torchvision.py` compares the results with torchvision's.
-//!
-//! ```text
-//! op Name STRENGTH WIDTH HEIGHT IN OUT           one augmentation
-//! levels narrow|wide BINS WIDTH HEIGHT           prints every strength
-//! center RESIZE OUTW OUTH WIDTH HEIGHT IN OUT    Resize, CenterCrop, ToTensor, Normalize; f32 NCHW
-//! squeeze OUTW OUTH WIDTH HEIGHT IN OUT          Resize to a size; u8 NHWC
-//! time                                           prints microseconds of the steps at 224x224
-//! ```
+//! Prints the time that transforms take of an image of 224 x 224, and mixing of a batch of them.
+#![allow(clippy::print_stdout, reason = "a measurement for people")]
+
+use fdconvert_core::Result;
 use fdconvert_loader::{
-    Augment, Blend, Crop, DType, Layout, Normalise, Output,
-    parts::{Area, Augmenter, Geometry, Key, Op, Region, Renderer},
+    Blend, DType, Layout, Output, Transform, TransformList,
+    parts::{DrawKey, Transformer},
 };
-use std::error::Error;
-use std::hint::black_box;
-use std::io::Write;
-use std::time::Instant;
+use std::{hint::black_box, time::Instant};
 
-const KEY: Key = Key { seed: 0, epoch: 0, sample: 0, occurrence: 0 };
+const SIDE: u32 = 224;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut out = std::io::stdout().lock();
-    for line in std::io::stdin().lines() {
-        let line = line?;
-        match line.split(' ').collect::<Vec<_>>().as_slice() {
-            ["op", name, strength, width, height, from, to] => {
-                let mut image = std::fs::read(from)?;
-                let size = (width.parse()?, height.parse()?);
-                Augmenter::default().apply(op(name)?, strength.parse()?, size, &mut image);
-                std::fs::write(to, image)?;
-            }
-            ["levels", range, n_bins, width, height] => {
-                let n_bins = n_bins.parse()?;
-                let policy = if *range == "wide" {
-                    Augment::TrivialAugmentWide { n_bins }
-                } else {
-                    Augment::RandAugment { n_ops: 1, magnitude: 0, n_bins }
-                };
-                for op in Op::ALL {
-                    for bin in 0..n_bins {
-                        let strength = policy.strength(op, bin, (width.parse()?, height.parse()?));
-                        writeln!(out, "{op:?} {bin} {strength:?}")?;
-                    }
-                }
-            }
-            ["center", resize, out_width, out_height, width, height, from, to] => {
-                let output = Output {
-                    size: (out_width.parse()?, out_height.parse()?),
-                    dtype: DType::F32,
-                    layout: Layout::Nchw,
-                    normalise: Some(Normalise::IMAGENET),
-                };
-                let crop = Crop::Center { resize: resize.parse()? };
-                render(output, crop, (width.parse()?, height.parse()?), from, to)?;
-            }
-            ["squeeze", out_width, out_height, width, height, from, to] => {
-                let output = Output {
-                    size: (out_width.parse()?, out_height.parse()?),
-                    dtype: DType::U8,
-                    layout: Layout::Nhwc,
-                    normalise: None,
-                };
-                render(output, Crop::None, (width.parse()?, height.parse()?), from, to)?;
-            }
-            ["time"] => time(&mut out)?,
-            _ => return Err(format!("not a job: {line}").into()),
+/// Transforms of the pixels, by their JSON.
+const TRANSFORMS: [&str; 21] = [
+    r#"{"RandomHorizontalFlip": {"p": 1}}"#,
+    r#"{"RandomVerticalFlip": {"p": 1}}"#,
+    r#"{"Resize": {"size": [160, 160]}}"#,
+    r#"{"RandomResizedCrop": {"size": [224, 224]}}"#,
+    r#"{"Pad": {"padding": [8, 8, 8, 8], "padding_mode": "reflect"}}"#,
+    r#"{"RandomRotation": {"degrees": [17, 17]}}"#,
+    r#"{"RandomAffine": {"degrees": [17, 17], "shear": [9, 9, 0, 0], "interpolation": "bilinear"}}"#,
+    r#"{"RandomPerspective": {"p": 1}}"#,
+    r#"{"ColorJitter": {"brightness": [1.3, 1.3]}}"#,
+    r#"{"ColorJitter": {"contrast": [1.3, 1.3]}}"#,
+    r#"{"ColorJitter": {"saturation": [1.3, 1.3]}}"#,
+    r#"{"ColorJitter": {"hue": [0.1, 0.1]}}"#,
+    r#"{"Grayscale": {}}"#,
+    r#"{"GaussianBlur": {"kernel_size": [23, 23]}}"#,
+    r#"{"RandomInvert": {"p": 1}}"#,
+    r#"{"RandomPosterize": {"bits": 4, "p": 1}}"#,
+    r#"{"RandomSolarize": {"threshold": 128, "p": 1}}"#,
+    r#"{"RandomAdjustSharpness": {"sharpness_factor": 1.7, "p": 1}}"#,
+    r#"{"RandomAutocontrast": {"p": 1}}"#,
+    r#"{"RandomEqualize": {"p": 1}}"#,
+    r#"{"RandomErasing": {"p": 1, "value": {"pixels": {"mean": [124, 116, 104], "std": [58, 57, 57]}}}}"#,
+];
+
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let pixels: Vec<u8> = (0..SIDE * SIDE * 3)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8 / 2 + (i / 1200) as u8)
+        .collect();
+    for dtype in [DType::U8, DType::F16, DType::F32] {
+        for layout in [Layout::Nhwc, Layout::Nchw] {
+            let form = vec![Transform::ToDtype { dtype }, Transform::ToLayout { layout }];
+            println!("copy and write {dtype:?} {layout:?}: {:.1} us", time(&pixels, form)?);
+        }
+    }
+    for json in TRANSFORMS {
+        let micros = time(&pixels, vec![serde_json::from_str(json)?])?;
+        println!("{json}: {micros:.1} us");
+    }
+    for dtype in [DType::U8, DType::F16, DType::F32] {
+        let output = Output { size: (SIDE, SIDE), dtype, layout: Layout::Nchw, normalise: None };
+        let mut batch = vec![0; 64 * output.n_bytes()];
+        let mut rows: Vec<&mut [u8]> = batch.chunks_exact_mut(output.n_bytes()).collect();
+        for blend in [Blend::MixUp { lambda: 0.3 }, Blend::cut(0.5, (112, 112), output.size)] {
+            let micros = best(|| blend.mix_images(&output, black_box(&mut rows))) / 64.0;
+            println!("{dtype:?} {blend:?}: {micros:.1} us for each of 64 rows");
         }
     }
     Ok(())
 }
 
-fn op(name: &str) -> Result<Op, String> {
-    let found = Op::ALL.into_iter().find(|op| format!("{op:?}") == name);
-    found.ok_or_else(|| format!("no augmentation is called {name}"))
-}
-
-fn render(
-    output: Output,
-    crop: Crop,
-    (width, height): (u32, u32),
-    from: &str,
-    to: &str,
-) -> Result<(), Box<dyn Error>> {
-    let pixels = std::fs::read(from)?;
-    let region = Region {
-        pixels: &pixels,
-        area: Area { x: 0, y: 0, width, height },
-        channels: 3,
-        denominator: 1,
-    };
-    let geometry = Geometry::of(crop, 0.0, output.size, (width, height), KEY);
-    let mut row = vec![0; output.n_bytes()];
-    Renderer::new(output, None)?.render(from, &region, &geometry, KEY, &mut row)?;
-    std::fs::write(to, row)?;
-    Ok(())
+fn time(pixels: &[u8], transforms: Vec<Transform>) -> Result<f64> {
+    let list = TransformList::new(transforms)?;
+    let key = DrawKey { seed: 0, epoch: 0, sample: 0, occurrence: 0, view: 0 };
+    let mut transformer = Transformer::default();
+    let mut apply = || transformer.apply(&list, pixels, (SIDE, SIDE), key);
+    apply()?;
+    Ok(best(|| drop(black_box(apply()))))
 }
 
 /// Returns the best of many runs, because other programs may share the machine.
@@ -104,54 +78,4 @@ fn best(mut work: impl FnMut()) -> f64 {
         start.elapsed().as_secs_f64() * 1e6
     });
     times.fold(f64::INFINITY, f64::min)
-}
-
-fn time(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    let size = (224, 224);
-    let pixels: Vec<u8> = (0..224 * 224 * 3_u32)
-        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8 / 2 + (i / 1200) as u8)
-        .collect();
-    let area = Area { x: 0, y: 0, width: 224, height: 224 };
-    let region = Region { pixels: &pixels, area, channels: 3, denominator: 1 };
-    // The size does not change, so that the resize is a copy and the rest is measured.
-    for dtype in [DType::U8, DType::F16, DType::F32] {
-        for layout in [Layout::Nhwc, Layout::Nchw] {
-            for flip in [false, true] {
-                let output = Output { size, dtype, layout, normalise: None };
-                let geometry = Geometry::of(Crop::None, f64::from(u8::from(flip)), size, size, KEY);
-                let mut row = vec![0; output.n_bytes()];
-                let mut renderer = Renderer::new(output, None)?;
-                let mut failed = None;
-                let micros = best(|| {
-                    let done = renderer.render("", &region, &geometry, KEY, &mut row);
-                    failed = black_box(done).err();
-                });
-                if let Some(error) = failed {
-                    return Err(error.into());
-                }
-                writeln!(out, "copy and write {dtype:?} {layout:?} flip {flip}: {micros:.1} us")?;
-            }
-        }
-    }
-    let mut copy = pixels.clone();
-    let micros = best(|| black_box(&mut copy).copy_from_slice(black_box(&pixels)));
-    writeln!(out, "copy alone: {micros:.1} us")?;
-    for dtype in [DType::U8, DType::F16, DType::F32] {
-        let output = Output { size, dtype, layout: Layout::Nchw, normalise: None };
-        let mut batch = vec![0; 64 * output.n_bytes()];
-        let mut rows: Vec<&mut [u8]> = batch.chunks_exact_mut(output.n_bytes()).collect();
-        for blend in [Blend::MixUp { lambda: 0.3 }, Blend::cut(0.5, (112, 112), size)] {
-            let micros = best(|| blend.mix_images(&output, black_box(&mut rows))) / 64.0;
-            writeln!(out, "{dtype:?} {blend:?}: {micros:.1} us for each of 64 rows")?;
-        }
-    }
-    let mut augmenter = Augmenter::default();
-    for op in Op::ALL {
-        let policy = Augment::RandAugment { n_ops: 1, magnitude: 9, n_bins: 31 };
-        let strength = policy.strength(op, 9, size);
-        let mut image = pixels.clone();
-        let micros = best(|| augmenter.apply(op, strength, size, &mut image));
-        writeln!(out, "{op:?} {strength}: {micros:.1} us")?;
-    }
-    Ok(())
 }

@@ -3,21 +3,22 @@
 #![allow(clippy::print_stdout, reason = "a measurement for people")]
 
 use cpu_time::ProcessTime;
-use fdconvert_loader::{Crop, Datasets, Loader, Options};
+use fdconvert_loader::{Datasets, Loader, MaskOptions, Options, Transform, TransformList};
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let path = args.next().ok_or("name a dataset")?;
-    let crop = match args.next().as_deref() {
-        Some("random") => Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) },
-        Some("none") => Crop::None,
-        _ => Crop::Center { resize: 256 },
+    let transform = match args.next().as_deref() {
+        Some("random") => TransformList::new(vec![Transform::random_resized_crop(224)])?,
+        Some("none") => TransformList::new(vec![Transform::squeeze([224, 224])])?,
+        _ => TransformList::imagenet_eval(224)?,
     };
     let threads = args.next().map_or(Ok(1), |threads| threads.parse())?;
     let epochs: u64 = args.next().map_or(Ok(3), |epochs| epochs.parse())?;
-    let masks = args.collect();
-    let options = Options::default().batch_size(256).threads(threads).crop(crop).masks(masks);
+    let masks = args.map(MaskOptions::of).collect();
+    let options =
+        Options::default().batch_size(256).threads(threads).transform(transform).masks(masks);
     let mut loader = Loader::new(Datasets::open(path)?, options)?;
     for epoch in 0..epochs {
         let (wall, cpu) = (Instant::now(), ProcessTime::now());

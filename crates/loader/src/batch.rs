@@ -3,12 +3,14 @@
 mod device;
 
 use crate::{
+    buffer,
     column::{Column, Columns},
     fields::RowValues,
     follow::{Followed, RowGeometry},
     mix::Blend,
     order::State,
     transform::{DType, Layout},
+    views::{ViewLayout, Views},
 };
 use bytes::BytesMut;
 #[cfg(feature = "gpu")]
@@ -61,12 +63,15 @@ impl Shape {
 /// Decoded samples in one piece of memory, which returns to the loader when the batch is dropped.
 pub struct Batch {
     pub(crate) images: Images,
-    pub(crate) shape: Shape,
+    pub(crate) views: Views,
     /// Integers, or the mixed labels; other labels are columns.
     pub(crate) labels: Option<Column>,
     pub(crate) blend: Blend,
     pub(crate) columns: Columns,
-    pub(crate) geometry: Option<Vec<RowGeometry>>,
+    /// The fields that follow the image in the views after the first one.
+    pub(crate) others: Vec<Columns>,
+    /// Of each view; empty if it was not requested.
+    pub(crate) geometry: Vec<Vec<RowGeometry>>,
     pub(crate) samples: Vec<u64>,
     pub(crate) valid: Vec<bool>,
     pub(crate) substituted: Vec<bool>,
@@ -79,8 +84,8 @@ pub struct Batch {
 pub(crate) struct RowFacts {
     pub(crate) sample: u64,
     pub(crate) values: RowValues,
-    /// Present if fields follow the image.
-    pub(crate) followed: Option<Box<Followed>>,
+    /// For each view; empty unless fields follow the image.
+    pub(crate) followed: Vec<Followed>,
     pub(crate) filled: bool,
     pub(crate) substituted: bool,
 }
@@ -99,6 +104,36 @@ pub(crate) struct HostImages {
     pub(crate) _token: Arc<()>,
 }
 
+/// Images of a group of views in host memory, row after row.
+#[derive(Debug, Clone, Copy)]
+pub struct GroupImages<'a> {
+    /// Name of the group.
+    pub name: &'a str,
+    /// Number of its views.
+    pub n_views: usize,
+    /// Shape of one view of all rows.
+    pub shape: Shape,
+    /// Order of views and rows in memory.
+    pub layout: ViewLayout,
+    /// Place of the group in the memory of the batch, in bytes.
+    pub offset: usize,
+    /// All views of all rows.
+    pub bytes: &'a [u8],
+}
+
+impl GroupImages<'_> {
+    /// Returns the sizes in memory order, the slowest first: views, rows and those of an image, or
+    /// rows before views.
+    #[must_use]
+    pub fn dimensions(&self) -> [usize; 5] {
+        let [rows, a, b, c] = self.shape.dimensions();
+        match self.layout {
+            ViewLayout::Views => [self.n_views, rows, a, b, c],
+            ViewLayout::Rows => [rows, self.n_views, a, b, c],
+        }
+    }
+}
+
 /// Memory of the images of a batch.
 pub enum Memory<'a> {
     /// Bytes in host memory, aligned to 64.
@@ -109,31 +144,48 @@ pub enum Memory<'a> {
 }
 
 impl Batch {
-    /// Returns the images, row after row, in the form that [`shape`](Self::shape) describes.
+    /// Returns the memory of the images, row after row, in the form that [`shape`](Self::shape)
+    /// describes; in host memory all [`groups`](Self::groups) of views.
     #[must_use]
     pub fn memory(&self) -> Memory<'_> {
         match &self.images {
-            Images::Host(_) => Memory::Host(self.images()),
+            Images::Host(HostImages { buffer, .. }) => {
+                let n_bytes = buffer::n_bytes(&self.views, self.len());
+                Memory::Host(buffer.get(..n_bytes).unwrap_or(buffer))
+            }
             #[cfg(feature = "gpu")]
             Images::Device(images) => Memory::Device(images),
         }
     }
 
-    /// Returns the images in host [`memory`](Self::memory); empty for a batch on a GPU.
-    #[must_use]
-    pub fn images(&self) -> &[u8] {
-        let n_bytes = self.shape.rows * self.shape.row_bytes();
-        match &self.images {
-            Images::Host(HostImages { buffer, .. }) => buffer.get(..n_bytes).unwrap_or(buffer),
+    /// Yields the images of each group of views in host memory; without bytes for a batch on a GPU.
+    pub fn groups(&self) -> impl ExactSizeIterator<Item = GroupImages<'_>> {
+        let buffer = match &self.images {
+            Images::Host(HostImages { buffer, .. }) => &buffer[..],
             #[cfg(feature = "gpu")]
             Images::Device(_) => &[],
-        }
+        };
+        self.views.groups().iter().enumerate().map(|(number, group)| {
+            let range = buffer::range(&self.views, number, self.len());
+            let offset = range.start;
+            let bytes = buffer.get(range).unwrap_or_default();
+            let (n_views, shape) = (group.n_views, group.shape(self.len()));
+            let layout = self.views.layout;
+            GroupImages { name: &group.name, n_views, shape, layout, offset, bytes }
+        })
     }
 
-    /// Returns the images in host memory for changes in place; empty for a batch on a GPU.
+    /// Returns the images of the first group of views in host [`memory`](Self::memory); empty for a
+    /// batch on a GPU.
     #[must_use]
-    pub fn images_mut(&mut self) -> &mut [u8] {
-        let n_bytes = self.shape.rows * self.shape.row_bytes();
+    pub fn images(&self) -> &[u8] {
+        self.groups().next().map_or(&[], |group| group.bytes)
+    }
+
+    /// Returns the memory of all groups for changes in place; empty for a batch on a GPU.
+    #[must_use]
+    pub fn memory_mut(&mut self) -> &mut [u8] {
+        let n_bytes = buffer::n_bytes(&self.views, self.len());
         match &mut self.images {
             Images::Host(HostImages { buffer, .. }) => {
                 let n_bytes = n_bytes.min(buffer.len());
@@ -153,10 +205,10 @@ impl Batch {
         }
     }
 
-    /// Returns the shape and type of the images.
+    /// Returns the shape and type of the images of the first view.
     #[must_use]
     pub fn shape(&self) -> Shape {
-        self.shape
+        self.views.shape(self.len())
     }
 
     /// Returns the label of each row, 0 for rows without a sample, which are not
@@ -173,7 +225,7 @@ impl Batch {
     /// Returns the labels of all rows, of any kind; `None` with
     /// [`Label::None`](crate::Label::None).
     ///
-    /// With [`Options::mix`](crate::Options::mix) the labels are an array of single-precision
+    /// If the list of transforms mixes batches, the labels are an array of single-precision
     /// numbers, one per class in each row: 1 for the label of the sample, or the values of an array
     /// label, mixed like the images. Rows without a sample have zeros.
     #[must_use]
@@ -199,11 +251,21 @@ impl Batch {
         self.columns.iter()
     }
 
-    /// Returns the placement of each sample's image in its row; `None` unless
-    /// [`Options::geometry`](crate::Options::geometry) is set or a field follows the image.
+    /// Returns the column of a field that follows the image, in the view of that number: a mask, a
+    /// further image or objects. Views are counted from 0, group by group.
     #[must_use]
-    pub fn geometry(&self) -> Option<&[RowGeometry]> {
-        self.geometry.as_deref()
+    pub fn view_field(&self, view: usize, name: &str) -> Option<&Column> {
+        match view.checked_sub(1) {
+            None => self.field(name),
+            Some(other) => self.others.get(other)?.get(name),
+        }
+    }
+
+    /// Returns the placement of each sample's image in its row, in the view of that number; `None`
+    /// unless [`Options::geometry`](crate::Options::geometry) is set or a field follows the image.
+    #[must_use]
+    pub fn geometry(&self, view: usize) -> Option<&[RowGeometry]> {
+        self.geometry.get(view).map(Vec::as_slice)
     }
 
     /// Returns the number of each row's sample; several datasets are numbered consecutively.

@@ -6,9 +6,7 @@ mod sample;
 use crate::{
     classes::{self, Renumbered},
     column::Columns,
-    draw::DrawSize,
     fields::{Asked, FieldValue, Fields, MaybeStored, RowValues, take_value},
-    transform::{Crop, Output},
 };
 use fdconvert_core::{
     Amount, Encoded, Error, Extent, FieldSpec, Image, Kind, LanesImage, Look, Reader, Result,
@@ -39,7 +37,8 @@ struct Part {
     weight: f64,
     /// Number of samples in the parts before it.
     offset: u64,
-    image: usize,
+    /// The first field of images; `None` for a dataset without any.
+    image: Option<usize>,
     /// `None` without labels, and for labels that are not integers.
     label: Option<usize>,
     label_numbers: Renumbered,
@@ -53,7 +52,7 @@ impl Datasets {
     /// Creates the input from one dataset.
     ///
     /// # Errors
-    /// `Usage` if it has no image or no sample.
+    /// `Usage` if it has no sample.
     pub fn one(reader: Arc<dyn Reader>) -> Result<Self> {
         Self::weighted(vec![(reader, 1.0)])
     }
@@ -82,7 +81,8 @@ impl Datasets {
     /// with two crops; 0.5 is another half in every epoch.
     ///
     /// # Errors
-    /// `Usage` for weights outside 0 to 1000, and for a dataset without images or samples.
+    /// `Usage` for weights outside 0 to 1000, for a dataset without samples, and for datasets with
+    /// images next to others without.
     pub fn weighted(readers: Vec<(Arc<dyn Reader>, f64)>) -> Result<Self> {
         let mut parts = Vec::with_capacity(readers.len());
         let mut offset = 0;
@@ -92,9 +92,7 @@ impl Datasets {
                 return Err(Error::usage("weight", what));
             }
             let is_image = |field: &FieldSpec| field.kind == Kind::Image;
-            let image = reader.schema().fields.iter().position(is_image).ok_or_else(|| {
-                Error::usage("dataset", format!("{} has no field of images", reader.name()))
-            })?;
+            let image = reader.schema().fields.iter().position(is_image);
             if reader.is_empty() {
                 return Err(Error::usage("dataset", format!("{} is empty", reader.name())));
             }
@@ -121,8 +119,17 @@ impl Datasets {
             });
             offset += len;
         }
-        if parts.is_empty() {
-            return Err(Error::usage("path", "the list of datasets is empty"));
+        let first =
+            parts.first().ok_or_else(|| Error::usage("path", "the list of datasets is empty"))?;
+        let has_images = |part: &Part| part.image.is_some();
+        if let Some(other) = parts.iter().find(|part| has_images(part) != has_images(first)) {
+            let (with, without) = if has_images(first) { (first, other) } else { (other, first) };
+            let what = format!(
+                "{} has no field of images, and {} has: load them one by one",
+                without.reader.name(),
+                with.reader.name()
+            );
+            return Err(Error::usage("dataset", what));
         }
         Ok(Self { parts, fields: Arc::default(), class_names: None })
     }
@@ -216,29 +223,27 @@ impl Datasets {
         &self.fields
     }
 
-    /// Sets the size of drawn images to the one that rows of that crop and output need.
+    /// Sets the side of drawn images without an explicit size, if rows need one of their own.
     ///
     /// # Errors
     /// `Usage` if they cannot be drawn at that size.
-    pub(crate) fn drawn_for(
-        mut self,
-        draw_size: DrawSize,
-        crop: Crop,
-        output: Output,
-    ) -> Result<Self> {
+    pub(crate) fn drawn_for(mut self, side: Option<u32>) -> Result<Self> {
+        let Some(side) = side else { return Ok(self) };
         for part in &mut self.parts {
             let Some(generated) = part.reader.as_generated() else { continue };
             let drawn = generated.drawn();
-            let Some(side) = draw_size.side(crop, output.size, drawn) else { continue };
+            if !drawn.is_free || drawn.side == side {
+                continue;
+            }
             let reader = generated.drawn_at(side).map_err(|cause| {
                 let what = cause.remark().reworded(|cause| {
                     let name = part.reader.name();
                     format!(
-                        "{name} cannot be drawn at the {side} pixels that a row needs: {cause}; \
-                         take images of their own size (`own`), or another size of the output"
+                        "{name} cannot be drawn at the {side} pixels that a row needs: {cause}; take \
+                         another size, or name one for the images (`size=` in a recipe)"
                     )
                 });
-                Error::usage("draw_size", what)
+                Error::usage("transform", what)
             })?;
             part.reader = reader.into();
         }
@@ -253,7 +258,7 @@ impl Datasets {
         let mut names = Vec::new();
         for part in &self.parts {
             for (field, spec) in part.reader.schema().fields.iter().enumerate() {
-                let is_shown = field == part.image
+                let is_shown = Some(field) == part.image
                     || Some(field) == part.label
                     || part.fields.iter().any(|(shown, _)| *shown == field);
                 if !is_shown && !names.contains(&spec.name) {
@@ -262,6 +267,11 @@ impl Datasets {
             }
         }
         names
+    }
+
+    /// Returns true if the samples have images: all of them, or none.
+    pub(crate) fn have_images(&self) -> bool {
+        self.parts.iter().any(|part| part.image.is_some())
     }
 
     /// Returns the number of samples in all datasets.
@@ -423,7 +433,9 @@ impl Datasets {
         let (key, mut image, values) = part.take(sample, &self.fields)?;
         // Damaged entry points do not damage the image: it only takes longer to decode without
         // them, and `verify` finds the damage.
-        image.entry_points = part.reader.entry_points(index, part.image).unwrap_or_default();
+        if let Some(field) = part.image {
+            image.entry_points = part.reader.entry_points(index, field).unwrap_or_default();
+        }
         Ok(Fetched { key, image, values, is_owned: false })
     }
 
@@ -487,14 +499,17 @@ impl Part {
             }
             Some(_) => return Err(Error::sample(key, "it has no label")),
         };
-        if self.image >= values.len() {
+        if self.image.is_some_and(|image| image >= values.len()) {
             return Err(Error::sample(key, "it has no image"));
         }
         let fields = match fields.is_empty() {
             true => None,
             false => Some(self.field_values(&key, &mut values, fields)?),
         };
-        match values.swap_remove(self.image) {
+        let Some(image) = self.image else {
+            return Ok((key, I::nothing(), RowValues { label, fields }));
+        };
+        match values.swap_remove(image) {
             Value::Image(image) => Ok((key, image, RowValues { label, fields })),
             _ => Err(Error::sample(key, "it has no image")),
         }

@@ -1,12 +1,10 @@
 //! Decoding of images to the upright pixels that a row needs.
-use crate::transform::{Area, Geometry, Region as Decoded, scale_for};
+use crate::transform::{Area, Region as Decoded, Stage, scale_for};
 use fdconvert_codec::{self as codec, Decoder, Notes, Region, Wanted, orient, orientation};
 use fdconvert_core::{Encoded, Limits, Pixels, Result};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DecodeOptions {
-    /// Size of a row's image.
-    pub(crate) size: (u32, u32),
     pub(crate) limits: Limits,
     /// True if images are turned upright.
     pub(crate) orient: bool,
@@ -16,6 +14,37 @@ impl DecodeOptions {
     /// Returns the orientation to turn an image by: 1 for no turn.
     pub(crate) fn turn(&self, image: &Encoded) -> u8 {
         if self.orient { orientation(image) } else { 1 }
+    }
+}
+
+/// The pixels that the views of a row need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Needed {
+    area: Area,
+    /// Smallest fraction of the size that is enough for all of them: 1, 2, 4 or 8.
+    denominator: u32,
+}
+
+impl Needed {
+    /// Returns what views need of an image of this width and height, which has at least one.
+    pub(crate) fn of<'a>(views: impl Iterator<Item = &'a [Stage]>, size: (u32, u32)) -> Self {
+        let whole = Area { x: 0, y: 0, width: size.0, height: size.1 };
+        let needs = views.map(|stages| match stages.first() {
+            Some(Stage::Resample(it)) => {
+                Self { area: it.needed, denominator: scale_for(it.rect, it.size) }
+            }
+            _ => Self { area: whole, denominator: 1 },
+        });
+        needs.reduce(Self::joined).unwrap_or(Self { area: whole, denominator: 1 })
+    }
+
+    fn joined(self, other: Self) -> Self {
+        let (one, two) = (self.area, other.area);
+        let (x, y) = (one.x.min(two.x), one.y.min(two.y));
+        let right = (one.x + one.width).max(two.x + two.width);
+        let bottom = (one.y + one.height).max(two.y + two.height);
+        let area = Area { x, y, width: right - x, height: bottom - y };
+        Self { area, denominator: self.denominator.min(other.denominator) }
     }
 }
 
@@ -63,14 +92,14 @@ pub(crate) fn decode<'a>(
     decoder: &mut Decoder,
     (key, image): (&str, &'a Encoded),
     orientation: u8,
-    geometry: &Geometry,
+    needed: Needed,
     options: &DecodeOptions,
     pixels: &mut Vec<u8>,
 ) -> Result<Part<'a>> {
     let part = if orientation > 1 {
         decode_upright(decoder, (key, image), orientation, options, pixels)?
     } else {
-        decode_part(decoder, (key, image), geometry, options, pixels)?
+        decode_part(decoder, (key, image), needed, options, pixels)?
     };
     if part.stored.is_some() {
         return Ok(part);
@@ -81,13 +110,12 @@ pub(crate) fn decode<'a>(
 fn decode_part<'a>(
     decoder: &mut Decoder,
     (key, image): (&str, &'a Encoded),
-    geometry: &Geometry,
+    needed: Needed,
     options: &DecodeOptions,
     pixels: &mut Vec<u8>,
 ) -> Result<Part<'a>> {
-    let Area { x, y, width, height } = geometry.needed;
-    let area = geometry.area(options.size);
-    let shrink = scale_for(geometry.rect, (area.width, area.height)) as u8;
+    let Area { x, y, width, height } = needed.area;
+    let shrink = needed.denominator as u8;
     let region = Region { x, y, width, height };
     if let Some((part, stored)) = codec::Part::stored(key, image, &options.limits, region)?
         && matches!(part.channels, 1 | 3)

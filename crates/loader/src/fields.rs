@@ -3,7 +3,7 @@
 
 mod asked;
 
-use crate::{classes, follow::Role, transform::Crop};
+use crate::{classes, follow::Role};
 pub(crate) use asked::Asked;
 use bytes::Bytes;
 use fdconvert_core::{
@@ -19,11 +19,18 @@ pub(crate) type FieldValue = Value<Encoded>;
 pub(crate) trait MaybeStored {
     /// Returns the stored image, if there is one.
     fn stored(&self) -> Option<&Encoded>;
+
+    /// Returns the image of a sample without any.
+    fn nothing() -> Self;
 }
 
 impl MaybeStored for Encoded {
     fn stored(&self) -> Option<&Encoded> {
         Some(self)
+    }
+
+    fn nothing() -> Self {
+        Self::new(Codec::Raw, 0, 0, Bytes::new())
     }
 }
 
@@ -33,6 +40,10 @@ impl MaybeStored for Image {
             Self::Encoded(image) => Some(image),
             _ => None,
         }
+    }
+
+    fn nothing() -> Self {
+        Self::Encoded(Encoded::nothing())
     }
 }
 
@@ -96,7 +107,6 @@ impl Fields {
         let classes = list.map(ClassNumbers::new).transpose().map_err(classes::twice)?;
         let classes = classes.map(Arc::new);
         let fields = Self { specs, shown, roles, n_asked: names.len(), label, classes };
-        fields.check_fill(asked)?;
         fields.check_inner_classes(readers)?;
         Ok(fields)
     }
@@ -126,27 +136,6 @@ impl Fields {
             return Err(Error::usage("fields", what));
         }
         Ok(())
-    }
-
-    /// Refuses a fill value that no field shows or that a field cannot hold.
-    fn check_fill(&self, asked: &Asked<'_>) -> Result<()> {
-        let fill = asked.mask_fill;
-        let has_frame = matches!(asked.crop, Crop::Letterbox { .. });
-        let is_narrow = |(_, role): &(&FieldSpec, &Role)| **role == Role::Mask { is_wide: false };
-        let narrow = self.specs.iter().zip(&self.roles).find(is_narrow);
-        let is_filled = |role: &Role| matches!(role, Role::Mask { .. } | Role::Depth);
-        let what = match narrow {
-            Some((field, _)) if fill > u8::MAX.into() => format!(
-                "{fill} does not fit the values of `{}`, which have 8 bits: take 0 to 255",
-                field.name
-            ),
-            None if fill > 0 && has_frame && !self.roles.iter().any(is_filled) => {
-                "it is for `masks` and gray of 16 bits, and batches show neither: leave it out"
-                    .into()
-            }
-            _ => return Ok(()),
-        };
-        Err(Error::usage("mask_fill", what))
     }
 
     fn specs_of<'a>(
@@ -207,6 +196,18 @@ impl Fields {
     /// Returns true if any field follows the image.
     pub(crate) fn follow(&self) -> bool {
         self.roles.iter().any(|role| *role != Role::Value)
+    }
+
+    /// Returns the fields that follow the image, in the form of a view of that size.
+    pub(crate) fn following(&self, size: (u32, u32)) -> Self {
+        let pairs = self.specs.iter().zip(&self.roles).filter(|(_, role)| **role != Role::Value);
+        let (specs, roles): (Vec<_>, Vec<_>) =
+            pairs.map(|(spec, role)| (spec.clone(), *role)).unzip();
+        let shown = specs.iter().zip(&roles);
+        let shown =
+            shown.map(|(spec, role)| FieldSpec::new(&spec.name, role.shown(&spec.kind, size)));
+        let (shown, n_asked) = (shown.collect(), specs.len());
+        Self { specs, shown, roles, n_asked, label: None, classes: None }
     }
 
     /// Returns the document with the objects of a row, if there is one.

@@ -6,13 +6,13 @@
 //! its memory returns to the loader. [`State`], forty bytes, is a whole checkpoint.
 //!
 //! ```no_run
-//! use fdconvert_loader::{Crop, Datasets, Loader, Options};
+//! use fdconvert_loader::{Datasets, Loader, Options, Transform, TransformList};
 //!
-//! let options = Options::default()
-//!     .batch_size(256)
-//!     .seed(7)
-//!     .crop(Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 1.333) })
-//!     .flip(0.5);
+//! let transform = TransformList::new(vec![
+//!     Transform::random_resized_crop(224),
+//!     Transform::RandomHorizontalFlip { p: 0.5 },
+//! ])?;
+//! let options = Options::default().batch_size(256).seed(7).transform(transform);
 //! let mut loader = Loader::new(Datasets::open("train.beton")?, options)?;
 //! while let Some(batch) = loader.next_batch() {
 //!     let batch = batch?;
@@ -29,16 +29,19 @@
 //! rows of the samples that it keeps; with an [`Exchange`] the rest comes from the ranks that keep
 //! it.
 //!
-//! All random choices are keyed: a batch follows from seed, epoch and position; a crop from seed,
-//! epoch, sample and the number of its occurrence in the epoch. Threads, ranks, prefetching and
+//! All random choices are keyed: a batch follows from seed, epoch and position; what a transform
+//! draws from seed, epoch, sample, the number of its occurrence in the epoch, view and place in the
+//! list. Threads, ranks, prefetching and
 //! failures of other samples change nothing. Programs with a loader can use the parts separately:
 //! [`parts`] has the order and the pixels.
 //!
-//! Further images, masks and objects of a sample take the crop and the flip of its image:
+//! [`Options::views`] shows several views of an image, of one read and at most one decode.
+//!
+//! Further images, masks and objects of a sample follow its image, in each view:
 //! [`Options::masks`], [`Options::objects`], and images among the [`Options::fields`].
 //!
 //! Datasets that draw their images have nothing to read: the thread that makes a row draws it,
-//! without stored bytes, and at the size of [`Options::draw_size`].
+//! without stored bytes, and without an explicit size so large that they need no resizing.
 //!
 //! With [`Options::device`] a GPU decodes JPEGs and batches are in its memory, as [`Batch::memory`]
 //! shows; all else is the same. This requires the feature `gpu`.
@@ -53,7 +56,6 @@ mod column;
 mod dataset;
 mod decoding;
 mod device;
-mod draw;
 mod engine;
 mod exchange;
 mod failure;
@@ -69,20 +71,23 @@ mod stats;
 mod supply;
 mod transform;
 mod transport;
+mod views;
 
 #[cfg(feature = "gpu")]
 pub use batch::DeviceImages;
-pub use batch::{Batch, Memory, Shape};
+pub use batch::{Batch, GroupImages, Memory, Shape};
 pub use column::Column;
 pub use dataset::{Datasets, Label};
-pub use draw::DrawSize;
 pub use engine::{Loader, Waited};
 pub use failure::{Failures, OnError};
-pub use follow::{Keypoints, ObjectOptions, Objects, Polygons, RowGeometry, RunLengthMasks};
+pub use follow::{
+    Keypoints, MaskOptions, ObjectOptions, Objects, Polygons, RowGeometry, RunLengthMasks,
+};
 pub use mix::{Blend, Mix};
-pub use options::{DeviceDecoder, DeviceOptions, Options};
+pub use options::{Builder, DeviceDecoder, DeviceOptions, Options};
 pub use order::{Last, SampleList, Sampling, State, Weights, World};
 pub use stats::{Decoded, Stats, Verdict};
 pub use supply::{Access, CachePolicy};
-pub use transform::{Augment, Crop, DType, Layout, Normalise, Output};
+pub use transform::{DType, Layout, Normalise, Output, Transform, TransformList};
 pub use transport::{Exchange, ThreadExchange};
+pub use views::{ViewGroup, ViewLayout};

@@ -1,17 +1,57 @@
+/// Calls a macro with the options that have a setter.
+macro_rules! each_option {
+    ($with:ident) => {
+        $with! {
+            classes: Option<Arc<[String]>>,
+            objects: Option<ObjectOptions>,
+            cache_folder: Option<PathBuf>,
+            device: Option<DeviceOptions>,
+            ;
+            batch_size: u32,
+            seed: u64,
+            sampling: Sampling,
+            world: World,
+            last: Last,
+            views: Vec<ViewGroup>,
+            view_layout: ViewLayout,
+            label: Label,
+            fields: Vec<String>,
+            masks: Vec<MaskOptions>,
+            geometry: bool,
+            orient: bool,
+            failures: Failures,
+            verify: bool,
+            limits: Limits,
+            cache_bytes: u64,
+            locality: bool,
+            ranks_per_cache: u32,
+            cache_policy: CachePolicy,
+            access: Access,
+            threads: usize,
+            fetch_threads: usize,
+            ahead_bytes: u64,
+            prefetch: usize,
+            prefetch_bytes: u64,
+            exchange: Option<Arc<dyn Exchange>>,
+        }
+    };
+}
+
+mod builder;
 mod device;
 
 use crate::{
     classes,
     dataset::Label,
-    draw::DrawSize,
     failure::Failures,
-    follow::ObjectOptions,
-    mix::Mix,
+    follow::{MaskOptions, ObjectOptions},
     order::{Last, Sampling, World},
     supply::{Access, CachePolicy},
-    transform::{Augment, Crop, Output},
+    transform::{DType, Output, TransformList},
     transport::Exchange,
+    views::{ViewGroup, ViewLayout, Views},
 };
+pub use builder::Builder;
 pub use device::{DeviceDecoder, DeviceOptions};
 use fdconvert_core::{Error, Limits, Result, setters};
 use std::{path::PathBuf, sync::Arc};
@@ -23,7 +63,7 @@ use std::{path::PathBuf, sync::Arc};
 pub struct Options {
     /// Rows of a batch on this rank; the global batch is this times the number of ranks.
     pub batch_size: u32,
-    /// Seed of the order, the crops, the flips and the augmentations.
+    /// Seed of the order and of all that transforms draw.
     pub seed: u64,
     /// Method of choosing and ordering the samples of an epoch.
     pub sampling: Sampling,
@@ -31,15 +71,12 @@ pub struct Options {
     pub world: World,
     /// Treatment of samples at the end of an epoch that do not fill a batch.
     pub last: Last,
-    /// Size, type and memory order of the images.
-    pub output: Output,
-    /// Crop of the images.
-    pub crop: Crop,
-    /// Size of images that are drawn instead of stored. Not part of a state: like size and crop, it
-    /// may change between two runs.
-    pub draw_size: DrawSize,
-    /// Probability of a left-right flip.
-    pub flip: f64,
+    /// Views of each image: what is done to it, and the form of the rows. Empty for one view of the
+    /// default list, or none if the samples have no images. Not part of a state: it may change
+    /// between two runs.
+    pub views: Vec<ViewGroup>,
+    /// Order of the views of a group in memory.
+    pub view_layout: ViewLayout,
     /// Field that is the label. Batches leave out all other fields except the first one of images
     /// and `fields`; see [`Datasets::left_out`](crate::Datasets::left_out).
     pub label: Label,
@@ -50,27 +87,20 @@ pub struct Options {
     /// all their names in sorted order. Not part of a state.
     pub classes: Option<Arc<[String]>>,
     /// Names of further fields of batches; every dataset must have them, in the same kind. Images
-    /// take the crop, the resize and the flip of the sample's first image, and must have its size;
-    /// gray ones of 16 bits by nearest neighbour. All other fields come as stored: an array of
+    /// follow the sample's first image where it is cut, resized, flipped and warped, and must have
+    /// its size; gray ones of 16 bits by nearest neighbour. All other fields come as stored: an array of
     /// boxes does not follow the crop. See [`Batch::field`](crate::Batch::field). Not part of a
     /// state.
     pub fields: Vec<String>,
-    /// Names of image fields with pixel labels: they have one channel, no colours, and are resized
-    /// by nearest neighbour. They need not be in `fields`. Not part of a state.
-    pub masks: Vec<String>,
-    /// Value of a mask, and of gray of 16 bits, around the image with [`Crop::Letterbox`].
-    pub mask_fill: u16,
+    /// Image fields with pixel labels: they have one channel, no colours, and follow the image by
+    /// nearest neighbour. They need not be in `fields`. Not part of a state.
+    pub masks: Vec<MaskOptions>,
     /// Field with the objects in the image, which move with it. It need not be in `fields`. Not
     /// part of a state.
     pub objects: Option<ObjectOptions>,
     /// Whether batches describe how each row shows its image, as they do with any field that
     /// follows it. See [`Batch::geometry`](crate::Batch::geometry).
     pub geometry: bool,
-    /// Augmentation of the small image; `None` for none.
-    pub augment: Option<Augment>,
-    /// Mixing of the rows of a batch; `None` for none. It makes labels soft: see
-    /// [`Batch::label_column`](crate::Batch::label_column). Not part of a state.
-    pub mix: Option<Mix>,
     /// Whether to turn images upright by their EXIF orientation.
     pub orient: bool,
     /// Treatment of samples that cannot be read or decoded.
@@ -136,24 +166,14 @@ impl Default for Options {
             sampling: Sampling::Shuffle,
             world: World::ALONE,
             last: Last::Short,
-            output: Output {
-                size: (224, 224),
-                dtype: crate::DType::U8,
-                layout: crate::Layout::Nhwc,
-                normalise: None,
-            },
-            crop: Crop::Center { resize: 256 },
-            draw_size: DrawSize::Auto,
-            flip: 0.0,
+            views: Vec::new(),
+            view_layout: ViewLayout::Views,
             label: Label::Auto,
             classes: None,
             fields: Vec::new(),
             masks: Vec::new(),
-            mask_fill: 0,
             objects: None,
             geometry: false,
-            augment: None,
-            mix: None,
             orient: true,
             failures: Failures::default(),
             verify: true,
@@ -179,56 +199,22 @@ impl Default for Options {
 const MAX_THREADS: usize = 4096;
 
 impl Options {
-    setters! {
-        classes: Option<Arc<[String]>>,
-        objects: Option<ObjectOptions>,
-        augment: Option<Augment>,
-        mix: Option<Mix>,
-        cache_folder: Option<PathBuf>,
-        device: Option<DeviceOptions>,
-        ;
-        batch_size: u32,
-        seed: u64,
-        sampling: Sampling,
-        world: World,
-        last: Last,
-        output: Output,
-        crop: Crop,
-        draw_size: DrawSize,
-        flip: f64,
-        label: Label,
-        fields: Vec<String>,
-        masks: Vec<String>,
-        mask_fill: u16,
-        geometry: bool,
-        orient: bool,
-        failures: Failures,
-        verify: bool,
-        limits: Limits,
-        cache_bytes: u64,
-        locality: bool,
-        ranks_per_cache: u32,
-        cache_policy: CachePolicy,
-        access: Access,
-        threads: usize,
-        fetch_threads: usize,
-        ahead_bytes: u64,
-        prefetch: usize,
-        prefetch_bytes: u64,
-        exchange: Option<Arc<dyn Exchange>>,
+    each_option!(setters);
+
+    /// Shows one view of each image, drawn from this list.
+    #[must_use]
+    pub fn transform(self, transform: TransformList) -> Self {
+        self.views(vec![ViewGroup::new("", 1, transform)])
     }
 
     /// Refuses invalid options.
     ///
     /// # Errors
     /// `Usage`, with the name of the option.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self, views: &Views) -> Result<()> {
         let refuse = |option, what: String| Err(Error::usage(option, what));
         if self.batch_size == 0 {
             return refuse("batch_size", "a batch has at least one row".into());
-        }
-        if !(0.0..=1.0).contains(&self.flip) {
-            return refuse("flip", format!("{} is not a probability", self.flip));
         }
         let World { rank, size } = self.world;
         if size == 0 {
@@ -264,18 +250,15 @@ impl Options {
             return refuse("cache_folder", what.into());
         }
         if let Some(objects) = &self.objects {
-            objects.check(self.output.size)?;
+            for group in views.groups() {
+                objects.check(group.output.size)?;
+            }
         }
         if let Some(classes) = &self.classes {
             classes::check(classes)?;
         }
         self.check_locality()?;
-        self.crop.check()?;
-        self.output.check()?;
-        if let Some(mix) = &self.mix {
-            mix.check()?;
-        }
-        let row = self.output.n_bytes() as u64;
+        let row = views.row_bytes() as u64;
         if row.checked_mul(self.batch_size.into()).is_none_or(|bytes| bytes > 1 << 40) {
             return refuse(
                 "batch_size",
@@ -283,10 +266,10 @@ impl Options {
             );
         }
         // A later refusal of the system would end the process.
-        let n_bytes = self.output.n_bytes().saturating_mul(self.batch_size as usize);
+        let n_bytes = views.row_bytes().saturating_mul(self.batch_size as usize);
         if self.device.is_none() && Vec::<u8>::new().try_reserve_exact(n_bytes).is_err() {
             let what = format!(
-                "there is no memory for {} rows of {row} bytes: take fewer, or a smaller `size`",
+                "there is no memory for {} rows of {row} bytes: take fewer, or smaller ones",
                 self.batch_size
             );
             return refuse("batch_size", what);
@@ -344,27 +327,39 @@ impl Options {
         self.world.rank.checked_div(self.ranks_per_cache).unwrap_or_default()
     }
 
-    /// Refuses options that a GPU does not support.
+    /// Returns the form of the rows on a GPU, and whether levels may be changed there.
     ///
     /// # Errors
-    /// `Usage`, with the name of the option.
-    pub(crate) fn check_device(&self, device: &DeviceOptions) -> Result<()> {
-        if let Some(mix) = &self.mix {
+    /// `Usage`, with the name of an option that a GPU does not support.
+    pub(crate) fn check_device(
+        &self,
+        device: &DeviceOptions,
+        views: &Views,
+    ) -> Result<(Output, bool)> {
+        let Some(view) = views.single() else {
+            let what = "several views of an image are made on the CPU only: take batches in the host's \
+                        memory (no `device`)";
+            return Err(Error::usage("device", what));
+        };
+        if view.transform.mix().is_some() {
             let what = "batches on a GPU are not mixed: mix them there with what the training has \
                         for it, such as torchvision's v2.MixUp, or make batches in the host's memory";
-            return Err(Error::usage(mix.option(), what));
+            return Err(Error::usage("transform", what));
+        }
+        if view.output.dtype == DType::Bf16 {
+            let what = "a GPU makes u8, f16 and f32: take one of these, and convert batches there";
+            return Err(Error::usage("transform", what));
         }
         let excluded = self.cache_policy.method().excludes_device_cache();
         if let Some(what) = excluded.filter(|_| device.device_cache_bytes > 0) {
             return Err(Error::usage("device_cache_bytes", what));
         }
-        let follows = !self.masks.is_empty() || self.objects.is_some() || self.geometry;
-        if follows || matches!(self.crop, Crop::Letterbox { .. }) {
-            let what = "masks, objects, letterboxes and the geometry of rows are made on the CPU only: \
-                        take batches in the host's memory (no `device`)";
+        if !self.masks.is_empty() || self.objects.is_some() || self.geometry {
+            let what = "masks, objects and the geometry of rows are made on the CPU only: take batches \
+                        in the host's memory (no `device`)";
             return Err(Error::usage("device", what));
         }
-        Ok(())
+        Ok((view.output, !view.transform.only_resamples()))
     }
 
     pub(crate) fn n_threads(&self) -> usize {
@@ -376,17 +371,17 @@ impl Options {
 
     /// Returns the number of buffers in the ring: batches made ahead, batches in flight on a GPU,
     /// and one that the consumer holds.
-    pub(crate) fn n_buffers(&self) -> usize {
+    pub(crate) fn n_buffers(&self, views: &Views) -> usize {
         let in_flight = self.device.as_ref().map_or(0, |device| device.in_flight.max(1));
         let ahead = self.prefetch.saturating_add(in_flight);
-        let affordable = usize::try_from(self.most_buffers()).unwrap_or(usize::MAX);
+        let affordable = usize::try_from(self.most_buffers(views)).unwrap_or(usize::MAX);
         // Memory for rows that a GPU decodes is hardly ever touched.
         ahead.saturating_add(1).min(affordable)
     }
 
     /// Returns the number of batches that fit into memory, including those that the consumer keeps.
-    pub(crate) fn most_buffers(&self) -> u64 {
-        let bytes = (self.output.n_bytes() as u64 * u64::from(self.batch_size)).max(1);
+    pub(crate) fn most_buffers(&self, views: &Views) -> u64 {
+        let bytes = (views.row_bytes() as u64 * u64::from(self.batch_size)).max(1);
         (self.prefetch_bytes / bytes).max(2)
     }
 }

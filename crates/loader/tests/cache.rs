@@ -10,10 +10,11 @@ mod common;
 use common::{
     groups::{Groups, budget, samples},
     legs::{Leg, leg},
+    list,
 };
 use fdconvert_core::Reader;
 use fdconvert_loader::{
-    CachePolicy, Crop, Datasets, Last, Loader, Options, Output, Sampling, State, World,
+    CachePolicy, Datasets, Last, Loader, Options, Sampling, State, Transform, World,
     research::LIQUID,
 };
 use proptest::prelude::*;
@@ -25,8 +26,7 @@ fn options(leg: &Leg, rank: u32, cache_bytes: u64, cache_policy: CachePolicy) ->
         .seed(11)
         .world(World { rank, size: leg.world })
         .last(Last::Short)
-        .output(Output { size: (1, 1), ..Options::default().output })
-        .crop(Crop::None)
+        .transform(list([Transform::squeeze([1, 1])]))
         .threads(leg.threads)
         .fetch_threads(leg.fetch_threads)
         .prefetch(leg.prefetch)

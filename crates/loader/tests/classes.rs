@@ -5,7 +5,9 @@ mod common;
 
 use common::{Memory, epoch, options};
 use fdconvert_core::{Reader, Value};
-use fdconvert_loader::{Column, Datasets, Label, Loader, Mix, ObjectOptions, Options, Sampling};
+use fdconvert_loader::{
+    Column, Datasets, Label, Loader, ObjectOptions, Options, Sampling, Transform,
+};
 use std::sync::Arc;
 
 fn dataset(names: &[&str]) -> Arc<dyn Reader> {
@@ -67,8 +69,10 @@ fn labels_among_the_fields_are_numbered_alike() {
 #[test]
 fn soft_labels_have_a_column_for_each_name() {
     let both = [dataset(&["cat", "dog"]), dataset(&["bird", "cat"])];
-    let mix = Some(Mix { mixup: 0.2, mix_prob: 0.0, ..Mix::default() });
-    let mut loader = open(&both, ordered(8).mix(mix)).unwrap();
+    let mixup = Transform::MixUp { alpha: 0.2, num_classes: None };
+    let never = Transform::RandomApply { transforms: vec![mixup], p: 0.0 };
+    let options = ordered(8).transform(common::list([Transform::squeeze([16, 16]), never]));
+    let mut loader = open(&both, options).unwrap();
     let batch = loader.next_batch().unwrap().unwrap();
     let Some(Column::Array { spec, bytes }) = batch.label_column() else { panic!() };
     assert_eq!(spec.shape, [8, 3]);

@@ -3,13 +3,13 @@
 
 mod common;
 
-use common::{Memory, loader, options, random_crop};
+use common::{Memory, list, loader, options, random_crop};
 use fdconvert_core::{Error, Value};
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, FakeNvJpeg};
 use fdconvert_loader::{
-    Batch, Column, Crop, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Label,
-    Last, Layout, Loader, Memory as Where, Mix, Normalise, ObjectOptions, OnError, Options,
-    Sampling, World, research::LIQUID,
+    Batch, Column, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Label, Last,
+    Layout, Loader, MaskOptions, Memory as Where, ObjectOptions, OnError, Options, Sampling,
+    Transform, TransformList, ViewGroup, World, research::LIQUID,
 };
 use std::sync::Arc;
 
@@ -186,10 +186,13 @@ fn nvjpeg_takes_what_the_kernels_leave() {
 fn floats_are_normalised() {
     let _fake = FakeDriver::take().unwrap();
     let reader = Memory::new(20).with_entry_points();
-    let mut options = options(8, 12);
-    options.output.layout = Layout::Nchw;
-    options.output.normalise = Some(Normalise::IMAGENET);
-    options.output.dtype = DType::F32;
+    let options = options(8, 12).transform(list([
+        Transform::resize(14),
+        Transform::center_crop(12),
+        Transform::normalize_imagenet(),
+        Transform::ToLayout { layout: Layout::Nchw },
+        Transform::to_dtype(DType::F32),
+    ]));
     let (mut cpu, mut gpu) =
         (loader(&reader, options.clone()), on_device(&reader, options, device()));
     while let Some(batch) = cpu.next_batch() {
@@ -331,10 +334,9 @@ fn what_cannot_be_is_refused() {
         matches!(&error, Error::Usage { option, .. } if option.name == "device_cache_bytes"),
         "{error}"
     );
-    let letterbox = Crop::Letterbox { fill: [0; 3] };
     for options in [
-        random_crop().crop(letterbox),
-        random_crop().masks(vec!["mask".into()]),
+        random_crop().views(vec![ViewGroup::new("", 2, TransformList::default())]),
+        random_crop().masks(vec![MaskOptions::of("mask")]),
         random_crop().objects(Some(ObjectOptions::of("objects"))),
         random_crop().geometry(true),
     ] {
@@ -344,15 +346,40 @@ fn what_cannot_be_is_refused() {
             "{said}"
         );
     }
-    let mix = Some(Mix { mixup: 0.2, ..Mix::default() });
-    let error = refuse(random_crop().mix(mix), device());
-    assert!(error.to_string().contains("mixup: batches on a GPU are not mixed"), "{error}");
+    let mixup = Transform::MixUp { alpha: 0.2, num_classes: None };
+    let mixed = random_crop().transform(list([Transform::center_crop(16), mixup]));
+    let error = refuse(mixed, device());
+    assert!(error.to_string().contains("transform: batches on a GPU are not mixed"), "{error}");
     let error = refuse(random_crop(), DeviceOptions { driver: Some("/none".into()), ..device() });
     assert!(error.chain().contains("no CUDA driver"), "{}", error.chain());
     let error = refuse(random_crop(), DeviceOptions { ordinal: 3, ..device() });
     assert!(error.chain().contains("no GPU 3"), "{}", error.chain());
     fake.pretend(FakeMachine { n_devices: 0, ..FakeMachine::DEFAULT });
     assert!(matches!(refuse(random_crop(), device()), Error::Device { .. }));
+}
+
+/// Kernels cut, resize and mirror; the CPU makes all rows with other changes, and their bytes.
+#[test]
+fn rows_that_kernels_cannot_make_are_made_by_the_cpu() {
+    let _fake = FakeDriver::take().unwrap();
+    let reader = Memory::new(40).with_entry_points();
+    for json in [
+        "[{\"Letterbox\": {\"size\": [16, 90]}}, {\"RandomHorizontalFlip\": {}}]",
+        "[{\"CenterCrop\": {\"size\": [50, 50]}}]",
+        "[{\"RandomResizedCrop\": {\"size\": [16, 16]}}, {\"RandomVerticalFlip\": {\"p\": 1}}]",
+        "[{\"RandomRotation\": {\"degrees\": [1, 30]}}, {\"Resize\": {\"size\": [16, 16]}}]",
+        "[{\"RandomResizedCrop\": {\"size\": [16, 16]}}, {\"GaussianBlur\": {\"kernel_size\": [3, 3]}}]",
+        "[{\"RandomResizedCrop\": {\"size\": [16, 16]}}, {\"RandomErasing\": {\"p\": 1}}]",
+    ] {
+        let transforms: Vec<Transform> = serde_json::from_str(json).unwrap();
+        let options = options(7, 16).transform(list(transforms));
+        let mut gpu = on_device(&reader, options.clone(), device());
+        let rows = on_all(&mut gpu);
+        let cpu = loader(&reader, options).map(Result::unwrap);
+        let expected = cpu.map(|batch| (batch.samples().to_vec(), batch.images().to_vec()));
+        assert!(rows == expected.collect::<Vec<_>>(), "{json}");
+        assert_eq!((decoded(&gpu).by_cpu, decoded(&gpu).by_index), (40, 0), "{json}");
+    }
 }
 
 #[test]

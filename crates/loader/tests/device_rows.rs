@@ -4,15 +4,15 @@
 
 mod common;
 
-use common::{Memory, options, random_crop};
+use common::{Memory, list, options, random_part, transform};
 use fdconvert_core::{Error, Reader};
 use fdconvert_formats::formula::FormulaReader;
 use fdconvert_fractal::Recipe;
 use fdconvert_gpu_emul::{FakeDriver, FakeNvJpeg};
 use fdconvert_loader::{
-    Augment, Batch, Crop, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, DrawSize, Last,
-    Layout, Loader, Memory as Where, Normalise, Options, Output,
-    parts::{Area, Geometry, Key, Op, Policy, Region, Renderer},
+    Batch, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Last, Layout, Loader,
+    Memory as Where, Options, Transform,
+    parts::{Change, DrawKey, Transformer},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -64,112 +64,157 @@ fn on_cpu(readers: &[Arc<dyn Reader>], options: Options) -> BTreeMap<u64, Vec<u8
     rows(&mut Loader::new(datasets(readers), options).unwrap())
 }
 
-fn key(sample: u64) -> Key {
-    Key { seed: SEED, epoch: 0, sample, occurrence: 0 }
+fn key(sample: u64) -> DrawKey {
+    DrawKey { seed: SEED, epoch: 0, sample, occurrence: 0, view: 0 }
 }
 
-/// Returns the CPU's row for pixels with the size of the output.
-fn rendered(pixels: &[u8], options: &Options, sample: u64) -> Vec<u8> {
-    let (width, height) = options.output.size;
-    let area = Area { x: 0, y: 0, width, height };
-    let region = Region { pixels, area, channels: 3, denominator: 1 };
-    // The flip depends only on the key.
-    let flip = Geometry::of(Crop::None, options.flip, (width, height), (9, 9), key(sample)).flip;
-    let geometry = Geometry { rect: area.into(), needed: area, flip, inset: None };
-    let mut row = vec![0; options.output.n_bytes()];
-    let mut renderer = Renderer::new(options.output, options.augment).unwrap();
-    renderer.render("x", &region, &geometry, key(sample), &mut row).unwrap();
-    row
+/// Returns the transform that always makes a change of the levels; `None` if kernels lack it.
+fn fixed(change: &Change) -> Option<Transform> {
+    let p = 1.0;
+    Some(match *change {
+        Change::AdjustBrightness(factor) => {
+            let brightness = Some([factor; 2]);
+            Transform::ColorJitter { brightness, contrast: None, saturation: None, hue: None }
+        }
+        Change::Posterize(bits) => Transform::RandomPosterize { bits, p },
+        Change::Solarize(threshold) => Transform::RandomSolarize { threshold, p },
+        Change::Invert => Transform::RandomInvert { p },
+        Change::Equalize => Transform::RandomEqualize { p },
+        _ => return None,
+    })
 }
 
-fn output(size: (u32, u32), dtype: DType, layout: Layout) -> Output {
-    let normalise = (dtype != DType::U8).then_some(Normalise::IMAGENET);
-    Output { size, dtype, layout, normalise }
+/// Returns the changes of a sample after its crop, if the GPU makes them all.
+fn on_gpu(transforms: &[Transform], sample: u64, size: (u32, u32)) -> Option<Vec<Transform>> {
+    let changes = list(transforms).draw(size, key(sample)).unwrap();
+    let is_moved = |change: &Change| matches!(change, Change::Crop { .. } | Change::Resize { .. });
+    let changes = changes.iter().filter(|change| !is_moved(change));
+    let fixed = |change: &Change| match change {
+        Change::HorizontalFlip => Some(Transform::RandomHorizontalFlip { p: 1.0 }),
+        change => fixed(change),
+    };
+    changes.map(fixed).collect()
 }
 
-/// Compares rows that `device` decoded and the GPU augmented with the CPU's augmentation of the
-/// pixels that the GPU decodes; the others with the CPU's rows.
-fn check_augmented(reader: &Arc<dyn Reader>, augmented: &Options, device: &DeviceOptions) {
+/// Returns transforms to a form of the rows.
+fn form(dtype: DType, layout: Layout) -> Vec<Transform> {
+    let mut form = vec![Transform::ToDtype { dtype }, Transform::ToLayout { layout }];
+    if dtype != DType::U8 {
+        form.push(Transform::normalize_imagenet());
+    }
+    form
+}
+
+/// Compares rows with random crops of this height and width, flips and changes, in a form of rows:
+/// those that `device` decodes and the GPU changes with the CPU's changes of the pixels that the GPU
+/// decodes; the others with the CPU's rows. Returns the changes of the former.
+fn check_changed(
+    reader: &Arc<dyn Reader>,
+    size: [u32; 2],
+    changes: &Transform,
+    form: &[Transform],
+    device: &DeviceOptions,
+) -> Vec<Transform> {
     let readers = [reader.clone()];
-    let levels = Output { size: augmented.output.size, ..options(1, 1).output };
-    let plain = augmented.clone().output(levels).augment(None).flip(0.0);
-    let (plain, _) = on_device(&readers, plain, device.clone());
-    let (found, decoded) = on_device(&readers, augmented.clone(), device.clone());
-    let by_cpu = on_cpu(&readers, augmented.clone());
-    assert!(decoded.by_index + decoded.by_nvjpeg > decoded.by_cpu && decoded.by_cpu > 0);
+    let crop = random_part(size);
+    let options = |transforms: &[Transform]| {
+        let transforms = [std::slice::from_ref(&crop), transforms].concat();
+        options(8, 1).transform(list(transforms)).seed(SEED).last(Last::Short)
+    };
+    let (plain, _) = on_device(&readers, options(&[]), device.clone());
+    let transforms = [&[Transform::random_horizontal_flip(), changes.clone()], form].concat();
+    let (found, decoded) = on_device(&readers, options(&transforms), device.clone());
+    let by_cpu = on_cpu(&readers, options(&transforms));
     assert_eq!(decoded.failed_on_gpu, 0);
     assert_eq!(found.len(), plain.len());
+    let transforms = [vec![crop.clone()], transforms].concat();
+    let mut made = Vec::new();
     for (sample, row) in &found {
         // As `Memory` encodes them, which repeats a hundred images.
-        let is_jpeg = sample % 100 % 3 != 2;
-        let expected = if is_jpeg {
-            rendered(&plain[sample], augmented, *sample)
-        } else {
-            by_cpu[sample].clone()
+        let number = sample % 100;
+        let source = (20 + number as u32 % 23, 18 + number as u32 % 13);
+        let is_jpeg = number % 3 != 2;
+        let changes = on_gpu(&transforms, *sample, source).filter(|_| is_jpeg);
+        let expected = match &changes {
+            Some(changes) => {
+                let all = list([changes, form].concat());
+                let size = (size[1], size[0]);
+                Transformer::default().apply(&all, &plain[sample], size, key(0)).unwrap().0
+            }
+            None => by_cpu[sample].clone(),
         };
-        let what = (augmented.augment, augmented.output);
-        assert!(*row == expected, "sample {sample}: {what:?}");
+        assert!(*row == expected, "sample {sample}: {changes:?} {form:?}");
+        made.extend(changes);
     }
+    assert_eq!(decoded.by_index + decoded.by_nvjpeg, made.len() as u64);
+    assert_eq!(decoded.by_cpu, (found.len() - made.len()) as u64);
+    assert!(!made.is_empty());
+    made.into_iter().flatten().collect()
 }
 
-fn augmented(augment: Augment, output: Output) -> Options {
-    random_crop().augment(Some(augment)).output(output).seed(SEED).last(Last::Short)
+/// Returns all changes that kernels make, each sometimes, in random order.
+fn all_changes() -> Transform {
+    transform(
+        "{\"RandomOrder\": {\"transforms\": [
+            {\"ColorJitter\": {\"brightness\": [0.1, 2.5]}},
+            {\"RandomPosterize\": {\"bits\": 3}},
+            {\"RandomSolarize\": {\"threshold\": 117.5}},
+            {\"RandomInvert\": {}},
+            {\"RandomEqualize\": {}}]}}",
+    )
 }
 
 #[test]
 fn every_change_of_every_strength_is_that_of_the_cpu() {
     let _fake = FakeDriver::take().unwrap();
-    let n_samples = 240;
-    let reader: Arc<dyn Reader> = Memory::new(n_samples).with_entry_points();
-    let size = (33, 17);
+    let reader: Arc<dyn Reader> = Memory::new(240).with_entry_points();
+    let levels = form(DType::U8, Layout::Nhwc);
     for magnitude in 0..31 {
-        let augment = Augment::RandAugment { n_ops: 3, magnitude, n_bins: 31 };
-        let mut ops = BTreeSet::new();
-        for sample in (0..n_samples).filter(|sample| sample % 100 % 3 != 2) {
-            augment.draw(size, key(sample), |op, strength| {
-                ops.insert((op as u32, strength < 0.0));
-            });
-        }
-        // All but the one that only AutoAugment draws, and those with two signs.
-        let n_signed = if magnitude == 0 { 0 } else { 9 };
-        assert_eq!(ops.len(), Op::ALL.len() - 1 + n_signed, "magnitude {magnitude}");
-        let output = output(size, DType::U8, Layout::Nhwc);
-        check_augmented(&reader, &augmented(augment, output), &device());
+        let one = format!("{{\"RandAugment\": {{\"num_ops\": 1, \"magnitude\": {magnitude}}}}}");
+        let made = check_changed(&reader, [17, 33], &transform(&one), &levels, &device());
+        let names: BTreeSet<_> = made.iter().map(Transform::name).collect();
+        let expected = ["ColorJitter", "RandomEqualize", "RandomHorizontalFlip", "RandomPosterize"];
+        assert!(names.into_iter().eq(expected.into_iter().chain(["RandomSolarize"])));
+        let factors = made.iter().filter_map(|it| match it {
+            Transform::ColorJitter { brightness: Some([factor, _]), .. } => Some(*factor),
+            _ => None,
+        });
+        let factors: Vec<f64> = factors.collect();
+        let has_both = factors.iter().any(|it| *it < 1.0) && factors.iter().any(|it| *it > 1.0);
+        assert_eq!(has_both, magnitude > 0, "{factors:?}");
     }
     let reader: Arc<dyn Reader> = Memory::new(60).with_entry_points();
-    let wide = Augment::TrivialAugmentWide { n_bins: 31 };
-    let policies = [Policy::ImageNet, Policy::Cifar10, Policy::Svhn].map(Augment::AutoAugment);
-    for augment in policies.into_iter().chain([wide]) {
-        for size in [(1, 1), (2, 3), (3, 2), (33, 17), (64, 80)] {
-            let output = output(size, DType::U8, Layout::Nhwc);
-            check_augmented(&reader, &augmented(augment, output), &device());
+    let policies = ["imagenet", "cifar10", "svhn"]
+        .map(|policy| transform(&format!("{{\"AutoAugment\": {{\"policy\": \"{policy}\"}}}}")));
+    let wide = transform("{\"TrivialAugmentWide\": {}}");
+    for changes in policies.into_iter().chain([wide, all_changes()]) {
+        for size in [[1, 1], [3, 2], [2, 3], [17, 33], [80, 64]] {
+            check_changed(&reader, size, &changes, &levels, &device());
         }
     }
 }
 
 #[test]
-fn augmented_rows_become_what_the_cpu_makes_of_levels() {
+fn changed_rows_become_what_the_cpu_makes_of_levels() {
     let _fake = FakeDriver::take().unwrap();
     let reader: Arc<dyn Reader> = Memory::new(40).with_entry_points();
-    let augment = Augment::randaugment(2, 9);
     for dtype in [DType::U8, DType::F16, DType::F32] {
         for layout in [Layout::Nhwc, Layout::Nchw] {
-            let options = augmented(augment, output((19, 12), dtype, layout));
-            check_augmented(&reader, &options, &device());
+            let form = form(dtype, layout);
+            check_changed(&reader, [12, 19], &all_changes(), &form, &device());
             let keeping = DeviceOptions { device_cache_bytes: 1 << 20, ..device() };
-            check_augmented(&reader, &options, &keeping);
+            check_changed(&reader, [12, 19], &all_changes(), &form, &keeping);
         }
     }
 }
 
 #[test]
-fn what_nvjpeg_decodes_is_augmented_as_well() {
+fn what_nvjpeg_decodes_is_changed_as_well() {
     let fake = FakeDriver::take().unwrap();
     let _library = FakeNvJpeg::new(&fake).unwrap();
     let reader: Arc<dyn Reader> = Memory::new(40);
-    let options = augmented(Augment::randaugment(2, 9), output((19, 12), DType::F32, Layout::Nchw));
-    let nvjpeg = Some(FakeNvJpeg::path().into());
-    check_augmented(&reader, &options, &DeviceOptions { nvjpeg, ..device() });
+    let (form, nvjpeg) = (form(DType::F32, Layout::Nchw), Some(FakeNvJpeg::path().into()));
+    check_changed(&reader, [12, 19], &all_changes(), &form, &DeviceOptions { nvjpeg, ..device() });
 }
 
 fn fractals(recipe: &str) -> Arc<dyn Reader> {
@@ -201,44 +246,40 @@ fn side(recipe: &str) -> u32 {
 #[test]
 fn drawn_rows_are_those_of_the_cpu() {
     let _fake = FakeDriver::take().unwrap();
-    let random = Crop::Random { scale: (0.1, 1.0), ratio: (0.75, 1.33) };
-    let outputs = [
-        (DType::U8, Layout::Nhwc, None),
-        (DType::U8, Layout::Nchw, None),
-        (DType::F16, Layout::Nhwc, Some(Normalise::IMAGENET)),
-        (DType::F16, Layout::Nchw, None),
-        (DType::F32, Layout::Nhwc, None),
-        (DType::F32, Layout::Nchw, Some(Normalise::IMAGENET)),
+    let (plain, normalised) = (form(DType::U8, Layout::Nhwc), Transform::normalize_imagenet());
+    let forms = [
+        plain,
+        form(DType::U8, Layout::Nchw),
+        form(DType::F16, Layout::Nhwc),
+        vec![Transform::to_dtype(DType::F16), Transform::ToLayout { layout: Layout::Nchw }],
+        vec![Transform::to_dtype(DType::F32)],
+        vec![normalised, Transform::ToLayout { layout: Layout::Nchw }],
     ];
-    let changes =
-        [(0.0, None), (0.5, None), (0.5, Some(Augment::TrivialAugmentWide { n_bins: 31 }))];
+    let flip = Transform::random_horizontal_flip();
+    let wide = transform("{\"TrivialAugmentWide\": {}}");
+    let changes = [vec![], vec![flip.clone()], vec![flip, wide]];
     for (recipe, is_drawn) in RECIPES {
         let (readers, side) = ([fractals(recipe)], side(recipe));
+        let whole = Transform::resize(side);
         let geometries = [
-            ((side, side), Crop::None, true),
-            ((side - 8, side - 8), Crop::Center { resize: side }, true),
-            ((side - 10, side - 30), Crop::Center { resize: side }, true),
+            (vec![Transform::squeeze([side; 2])], true),
+            (vec![whole.clone(), Transform::center_crop(side - 8)], true),
+            (vec![whole, Transform::CenterCrop { size: [side - 30, side - 10] }], true),
             // The CPU makes resized images, because its filter differs.
-            ((40, 24), Crop::None, false),
-            ((32, 40), random, false),
+            (vec![Transform::squeeze([24, 40])], false),
+            (vec![random_part([40, 32])], false),
         ];
-        for (size, crop, is_whole) in geometries {
-            for (dtype, layout, normalise) in outputs {
-                for (flip, augment) in changes {
-                    let output = Output { size, dtype, layout, normalise };
-                    let options = options(5, 1)
-                        .output(output)
-                        .crop(crop)
-                        .flip(flip)
-                        .augment(augment)
-                        .seed(SEED)
-                        .draw_size(DrawSize::Own);
+        for (geometry, is_whole) in &geometries {
+            for form in &forms {
+                for changes in &changes {
+                    let transforms = [&geometry[..], changes, form].concat();
+                    let options = options(5, 1).transform(list(&transforms[..])).seed(SEED);
                     let (found, decoded) = on_device(&readers, options.clone(), device());
-                    assert!(
-                        found == on_cpu(&readers, options),
-                        "{recipe} {output:?} {crop:?} {flip} {augment:?}"
-                    );
-                    let n_drawn = if is_drawn && is_whole { found.len() as u64 } else { 0 };
+                    assert!(found == on_cpu(&readers, options), "{recipe} {transforms:?}");
+                    let made =
+                        |sample: &&u64| on_gpu(&transforms, **sample, (side, side)).is_some();
+                    let n_drawn = found.keys().filter(made).count() as u64;
+                    let n_drawn = if is_drawn && *is_whole { n_drawn } else { 0 };
                     // Images that are too empty are left to the CPU.
                     assert!(decoded.drawn_on_gpu <= n_drawn, "{recipe}: {decoded:?}");
                     assert!(decoded.drawn_on_gpu * 2 >= n_drawn, "{recipe}: {decoded:?}");
@@ -258,8 +299,8 @@ fn images_that_are_too_empty_are_drawn_by_the_cpu() {
     let mut shares = Vec::new();
     for min_fill in ["0", "0.05", "0.08", "1"] {
         let readers = [fractals(&format!("{recipe}{min_fill}"))];
-        let output = output((64, 64), DType::U8, Layout::Nhwc);
-        let options = options(16, 1).output(output).crop(Crop::None).seed(SEED).flip(0.5);
+        let transforms = [Transform::squeeze([64, 64]), Transform::random_horizontal_flip()];
+        let options = options(16, 1).transform(list(transforms)).seed(SEED);
         let (found, decoded) = on_device(&readers, options.clone(), device());
         assert!(found == on_cpu(&readers, options.clone()), "{min_fill}");
         assert_eq!(decoded.failed_on_gpu, 0);
@@ -277,8 +318,8 @@ fn images_that_are_too_empty_are_drawn_by_the_cpu() {
 fn epochs_that_vary_are_drawn_as_such() {
     let _fake = FakeDriver::take().unwrap();
     let recipe = "fractal:svd?classes=3&instances=4&points=600&vary=epoch&sampler=lanes64-v1";
-    let output = output((48, 48), DType::U8, Layout::Nchw);
-    let options = options(5, 1).output(output).crop(Crop::None);
+    let planes = Transform::ToLayout { layout: Layout::Nchw };
+    let options = options(5, 1).transform(list([Transform::squeeze([48, 48]), planes]));
     let with = |device| options.clone().device(device);
     let new = |device| Loader::new(datasets(&[fractals(recipe)]), with(device)).unwrap();
     let (mut gpu, mut cpu) = (new(Some(device())), new(None));
@@ -299,17 +340,17 @@ fn drawn_rows_come_beside_others() {
         fractals("fractal:svd?classes=2&instances=4&points=400&size=32&sampler=lanes64-v1"),
         fractals("fractal:visual_atom?classes=2&instances=3&size=32"),
     ];
-    let output = output((32, 32), DType::F32, Layout::Nchw);
-    for augment in [None, Some(Augment::randaugment(2, 9))] {
-        let options =
-            options(9, 1).output(output).augment(augment).crop(Crop::None).seed(SEED).flip(0.5);
+    for changes in [vec![], vec![all_changes()]] {
+        let moved = [Transform::squeeze([32, 32]), Transform::random_horizontal_flip()];
+        let transforms = [&moved[..], &changes, &form(DType::F32, Layout::Nchw)].concat();
+        let options = options(9, 1).transform(list(transforms)).seed(SEED);
         let (found, decoded) = on_device(&readers, options.clone(), device());
         assert!(decoded.by_index > 0 && decoded.drawn_on_gpu > 10 && decoded.by_cpu > 0);
         let alone = on_device(&readers[..1], options.clone(), device()).0;
         let by_cpu = on_cpu(&readers, options);
         for (sample, row) in &found {
             let expected = if *sample < 20 { &alone[sample] } else { &by_cpu[sample] };
-            assert!(row == expected, "sample {sample}, {augment:?}");
+            assert!(row == expected, "sample {sample}, {changes:?}");
         }
     }
 }
@@ -323,9 +364,7 @@ fn a_failing_driver_leaks_nothing() {
     ];
     let options = || {
         options(8, 1)
-            .output(output((32, 32), DType::U8, Layout::Nchw))
-            .augment(Some(Augment::randaugment(2, 9)))
-            .crop(Crop::None)
+            .transform(list([Transform::squeeze([32, 32]), all_changes()]))
             .device(Some(device()))
     };
     let run = || -> Result<Vec<Vec<u8>>, Error> {

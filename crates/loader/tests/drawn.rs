@@ -2,14 +2,16 @@
 //! without disk time.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod common;
+
+use common::{list, random_part, transform};
 use fdconvert_core::{
     Encoded, Error, Image, Limits, Look, Reader, Result, Sample, Source, SourceFacts,
 };
 use fdconvert_formats::formula::{FormulaReader, write};
 use fdconvert_fractal::Recipe;
 use fdconvert_loader::{
-    Access, Augment, Batch, Crop, DType, Datasets, DrawSize, Layout, Loader, Normalise, Options,
-    Output, Verdict,
+    Access, Batch, DType, Datasets, Layout, Loader, Options, Transform, Verdict, ViewGroup,
 };
 use fdconvert_profile::{SlowStorage, Throttle};
 use std::{sync::Arc, time::Duration};
@@ -66,9 +68,12 @@ impl Reader for Stored {
     }
 }
 
-fn options(size: (u32, u32), crop: Crop) -> Options {
-    let output = Output { size, ..Options::default().output };
-    Options::default().batch_size(6).seed(5).output(output).crop(crop).threads(2)
+fn options(transforms: impl Into<Vec<Transform>>) -> Options {
+    Options::default().batch_size(6).seed(5).transform(list(transforms)).threads(2)
+}
+
+fn squeezed(side: u32) -> Options {
+    options([Transform::squeeze([side; 2])])
 }
 
 /// Returns the first batches of an epoch: samples, labels and images.
@@ -83,39 +88,43 @@ fn batches(reader: Arc<dyn Reader>, options: Options) -> Vec<(Vec<u64>, Vec<i64>
 
 #[test]
 fn drawn_rows_are_those_of_stored_images() {
-    let random = Crop::Random { scale: (0.1, 1.0), ratio: (0.75, 1.33) };
+    let cut = |resize, size| vec![Transform::resize(resize), Transform::CenterCrop { size }];
     let geometries = [
         // One of the recipes has this size already, the others are scaled down and up.
-        ((64, 64), Crop::None),
-        ((61, 61), Crop::None),
-        ((40, 24), Crop::None),
-        ((90, 90), Crop::None),
-        ((56, 56), Crop::Center { resize: 64 }),
-        ((55, 32), Crop::Center { resize: 61 }),
-        ((32, 32), Crop::Center { resize: 36 }),
-        ((32, 40), random),
+        vec![Transform::squeeze([64, 64])],
+        vec![Transform::squeeze([61, 61])],
+        vec![Transform::squeeze([24, 40])],
+        vec![Transform::squeeze([90, 90])],
+        cut(64, [56, 56]),
+        cut(61, [32, 55]),
+        cut(36, [32, 32]),
+        vec![random_part([40, 32])],
+        vec![Transform::Letterbox { size: [40, 70], fill: [9, 8, 7] }],
+        vec![Transform::center_crop(70)],
     ];
-    let outputs = [
-        (DType::U8, Layout::Nhwc, None),
-        (DType::U8, Layout::Nchw, None),
-        (DType::F16, Layout::Nhwc, Some(Normalise::IMAGENET)),
-        (DType::F16, Layout::Nchw, None),
-        (DType::F32, Layout::Nhwc, None),
-        (DType::F32, Layout::Nchw, Some(Normalise::IMAGENET)),
+    let planes = || Transform::ToLayout { layout: Layout::Nchw };
+    let forms = [
+        vec![],
+        vec![planes()],
+        vec![Transform::to_dtype(DType::F16), Transform::normalize_imagenet()],
+        vec![Transform::to_dtype(DType::F16), planes()],
+        vec![Transform::to_dtype(DType::F32)],
+        vec![Transform::normalize_imagenet(), planes()],
     ];
-    let changes =
-        [(0.0, None), (0.5, None), (0.5, Some(Augment::TrivialAugmentWide { n_bins: 31 }))];
+    let flip = Transform::random_horizontal_flip();
+    let wide = transform("{\"TrivialAugmentWide\": {}}");
+    let changes = [vec![], vec![flip.clone()], vec![flip, wide]];
     for recipe in RECIPES {
         let reader = reader(recipe);
         let stored: Arc<dyn Reader> = Arc::new(Stored(reader.clone()));
-        for (size, crop) in geometries {
-            for (dtype, layout, normalise) in outputs {
-                for (flip, augment) in changes {
-                    let output = Output { size, dtype, layout, normalise };
-                    let with = || options(size, crop).output(output).flip(flip).augment(augment);
+        for geometry in &geometries {
+            for form in &forms {
+                for changes in &changes {
+                    let transforms = [&geometry[..], changes, form].concat();
+                    let with = || options(&transforms[..]);
                     let (drawn, stored) =
                         (batches(reader.clone(), with()), batches(stored.clone(), with()));
-                    assert!(drawn == stored, "{recipe} {output:?} {crop:?} {flip} {augment:?}");
+                    assert!(drawn == stored, "{recipe} {transforms:?}");
                 }
             }
         }
@@ -133,32 +142,33 @@ fn recipes_without_a_size_are_drawn_as_they_are_shown() {
     let formula = Recipe::parse(recipe).unwrap().resolve(&mut |_| true).unwrap();
     write(&path, &formula, &Default::default(), false).unwrap();
     let file = || -> Arc<dyn Reader> { Arc::new(FormulaReader::open(&path).unwrap()) };
-    let random = Crop::Random { scale: (0.1, 1.0), ratio: (0.75, 1.33) };
 
-    let auto = DrawSize::Auto;
-    for (size, crop, draw_size, free, fixed) in [
-        ((48, 48), Crop::None, auto, sized(48), own()),
-        ((48, 32), Crop::None, auto, sized(48), own()),
-        ((48, 48), Crop::Center { resize: 54 }, auto, sized(54), own()),
+    let cut = |resize, side| vec![Transform::resize(resize), Transform::center_crop(side)];
+    for (transforms, free) in [
+        (vec![Transform::squeeze([48, 48])], sized(48)),
+        (vec![Transform::squeeze([32, 48])], sized(48)),
+        (cut(54, 48), sized(54)),
         // Larger than the image to cut from: nothing is enlarged.
-        ((48, 56), Crop::Center { resize: 30 }, auto, sized(56), own()),
-        ((48, 48), random, auto, own(), own()),
-        ((48, 48), Crop::None, DrawSize::Own, own(), own()),
-        ((48, 48), Crop::None, DrawSize::Output, sized(48), sized(48)),
-        ((48, 48), random, DrawSize::Output, sized(48), sized(48)),
+        (cut(30, 56), sized(30)),
+        (vec![Transform::Letterbox { size: [56, 48], fill: [0; 3] }], sized(48)),
+        (vec![Transform::center_crop(48)], own()),
+        (vec![random_part([48, 48])], own()),
+        (vec![random_part([48, 48]), Transform::squeeze([40, 40])], own()),
     ] {
-        let with = |draw_size| options(size, crop).draw_size(draw_size);
-        let rows = |reader| batches(reader, with(draw_size));
-        let expected = |reader| batches(reader, with(DrawSize::Own));
-        let what = format!("{size:?} {crop:?} {draw_size:?}");
-        assert!(rows(reader(recipe)) == expected(free), "{what}");
-        assert!(rows(file()) == expected(fixed.clone()), "a file, {what}");
-        assert!(rows(own()) == expected(fixed), "a size, {what}");
+        let rows = |reader| batches(reader, options(&transforms[..]));
+        assert!(rows(reader(recipe)) == rows(free), "{transforms:?}");
+        assert!(rows(file()) == rows(own()), "a file, {transforms:?}");
+        // Stored images do not change.
+        assert!(rows(Arc::new(Stored(reader(recipe)))) == rows(own()), "stored, {transforms:?}");
     }
-    // Stored images do not change.
-    let stored = || -> Arc<dyn Reader> { Arc::new(Stored(reader(recipe))) };
-    let with = |draw_size| options((48, 48), Crop::None).draw_size(draw_size);
-    assert!(batches(stored(), with(DrawSize::Output)) == batches(stored(), with(DrawSize::Own)));
+    // One size for all views, if they agree.
+    for (sides, free) in [([48, 48], sized(48)), ([48, 40], own())] {
+        let [first, second] = sides.map(|side| list([Transform::squeeze([side; 2])]));
+        let groups = [("first", first), ("second", second)];
+        let groups = groups.map(|(name, list)| ViewGroup::new(name, 1, list)).to_vec();
+        let views = || squeezed(8).views(groups.clone());
+        assert!(batches(reader(recipe), views()) == batches(free, views()), "{sides:?}");
+    }
 }
 
 #[test]
@@ -166,7 +176,7 @@ fn epochs_that_vary_do_so_at_any_size() {
     let recipe = "fractal:svd?classes=2&instances=3&points=600&vary=epoch";
     let sized = reader(&format!("{recipe}&size=48"));
     let epoch = |reader: Arc<dyn Reader>, epoch| {
-        let options = options((48, 48), Crop::None);
+        let options = squeezed(48);
         let mut loader = Loader::new(Datasets::one(reader).unwrap(), options).unwrap();
         loader.set_epoch(epoch).unwrap();
         loader.next_batch().unwrap().unwrap().images().to_vec()
@@ -175,13 +185,13 @@ fn epochs_that_vary_do_so_at_any_size() {
     assert!(epoch(reader(recipe), 3) != epoch(sized, 4));
 }
 
-/// Size and crop may change between two runs, so that a state belongs to the recipe at any size.
+/// Sizes and transforms may change between two runs, so that a state belongs to the recipe at any size.
 #[test]
 fn a_state_outlives_another_size() {
     let recipe = "fractal:svd?classes=2&instances=9&points=600";
     let new = |side| {
         let datasets = Datasets::open(recipe).unwrap();
-        Loader::new(datasets, options((side, side), Crop::None)).unwrap()
+        Loader::new(datasets, squeezed(side)).unwrap()
     };
     let mut first = new(48);
     let samples = |loader: &mut Loader| loader.next_batch().unwrap().unwrap().samples().to_vec();
@@ -197,7 +207,7 @@ fn nothing_is_read_and_no_disk_is_waited_for() {
     let storage = SlowStorage { latency, throttle, ..SlowStorage::default() };
     let reader = storage.around(reader("fractal:svd?classes=2&instances=9&points=20000"));
     let access = Access::Direct;
-    let options = options((64, 64), Crop::None).access(access).fetch_threads(2);
+    let options = squeezed(64).access(access).fetch_threads(2);
     let mut loader = Loader::new(Datasets::one(reader).unwrap(), options).unwrap();
     let n_rows: usize = loader.by_ref().map(|batch| batch.unwrap().len()).sum();
     let stats = loader.stats();
@@ -213,7 +223,7 @@ fn recipes_come_beside_other_datasets() {
     let parts = [RECIPES[1], RECIPES[3]].map(reader);
     let stored: Arc<dyn Reader> = Arc::new(Stored(parts[1].clone()));
     let mixed = vec![(parts[0].clone(), 1.0), (stored, 2.0)];
-    let loader = Loader::new(Datasets::weighted(mixed).unwrap(), options((64, 64), Crop::None));
+    let loader = Loader::new(Datasets::weighted(mixed).unwrap(), squeezed(64));
     let mut samples: Vec<u64> =
         loader.unwrap().flat_map(|batch| batch.unwrap().samples().to_vec()).collect();
     samples.sort_unstable();
@@ -228,13 +238,12 @@ fn what_cannot_be_drawn_is_an_error_with_its_cure() {
         let error = loader.and_then(|mut loader| loader.next_batch().unwrap());
         error.map(|_| ()).unwrap_err().to_string()
     };
-    let tiny = || options((8, 8), Crop::None);
+    let tiny = || squeezed(8);
     let error = fails("fractal:svd?classes=2&instances=3", tiny());
-    for part in ["draw_size", "8 pixels", "13 (two pads and a pixel)", "`own`", "fractal:svd?"] {
+    for part in ["transform", "8 pixels", "13 (two pads and a pixel)", "size=", "fractal:svd?"] {
         assert!(error.contains(part), "{part}: {error}");
     }
-    let own = tiny().draw_size(DrawSize::Own);
-    assert_eq!(batches(reader("fractal:svd?classes=2&instances=3"), own).len(), 1);
+    assert_eq!(batches(reader("fractal:svd?classes=2&instances=3&size=256"), tiny()).len(), 1);
 
     for (recipe, parts) in [
         ("fractal:svd?clases=2", ["clases", "classes"]),

@@ -3,11 +3,11 @@
 
 mod common;
 
-use common::{Memory, epoch, loader, options, random_crop, seen};
+use common::{Memory, epoch, list, loader, options, random_crop, seen};
 use fdconvert_core::Reader;
 use fdconvert_loader::{
-    Crop, DType, Datasets, Last, Layout, Loader, Normalise, Output, Sampling, State, Verdict,
-    Waited, World,
+    DType, Datasets, Last, Layout, Loader, Sampling, State, Transform, TransformList, Verdict,
+    ViewGroup, ViewLayout, Waited, World,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use xxhash_rust::xxh3::xxh3_64;
@@ -181,8 +181,10 @@ fn last_batches_are_short_padded_or_left_out() {
 fn layouts_and_types_hold_the_same_images() {
     let reader = Memory::new(6);
     let of = |dtype, layout| {
-        let output = Output { size: (20, 12), dtype, layout, normalise: None };
-        let mut loader = loader(&reader, options(6, 16).output(output));
+        let middle = [Transform::resize(20), Transform::CenterCrop { size: [12, 20] }];
+        let form = [Transform::ToDtype { dtype }, Transform::ToLayout { layout }];
+        let transform = list([middle, form].concat());
+        let mut loader = loader(&reader, options(6, 16).transform(transform));
         loader.next_batch().unwrap().unwrap()
     };
     let base = of(DType::U8, Layout::Nhwc);
@@ -280,30 +282,21 @@ fn statistics_add_up() {
 fn impossible_options_are_refused() {
     let reader = Memory::new(4);
     let base = || options(4, 16);
-    let random = |scale, ratio| base().crop(Crop::Random { scale, ratio });
-    let normalised = |mean, std| {
-        let normalise = Some(Normalise { mean, std });
-        base().output(Output { dtype: DType::F32, normalise, ..base().output })
-    };
+    let view = |name, n_views| ViewGroup::new(name, n_views, TransformList::default());
+    let mixup = Transform::MixUp { alpha: 0.2, num_classes: Some(7) };
+    let mixed = ViewGroup::new("a", 2, list([Transform::center_crop(16), mixup]));
     for (options, words) in [
         (base().batch_size(0), "batch"),
-        (base().flip(2.0), "flip"),
         (base().world(World { rank: 2, size: 2 }), "rank: must be 0 to 1"),
         (base().world(World { rank: 0, size: 0 }), "world_size"),
         (base().batch_size(u32::MAX).world(World { rank: 0, size: 3 }), "batch"),
         (base().threads(100_000), "threads"),
         (base().fetch_threads(100_000), "fetch_threads"),
-        (base().crop(Crop::Center { resize: 0 }), "resize"),
-        (random((0.0, 0.0), (1.0, 1.0)), "scale"),
-        (random((0.5, 1.5), (1.0, 1.0)), "scale"),
-        (random((f64::NAN, 1.0), (1.0, 1.0)), "scale"),
-        (random((0.1, 1.0), (1.0, 0.0)), "ratio"),
-        (random((0.1, 1.0), (1.0, f64::INFINITY)), "ratio"),
-        (normalised([0.5; 3], [0.0; 3]), "std above 0"),
-        (normalised([0.5; 3], [-1.0; 3]), "std above 0"),
-        (normalised([f32::NAN; 3], [1.0; 3]), "must be numbers"),
-        (normalised([123.675, 116.28, 103.53], [58.395, 57.12, 57.375]), "divide both by 255"),
-        (normalised([0.0; 3], [255.0; 3]), "divide both by 255"),
+        (base().transform(list([Transform::resize(16)])), "this list leaves images of several"),
+        (base().views(vec![view("a", 0)]), "views: 0 of `a`"),
+        (base().views(vec![view("a", 1), view("a", 2)]), "views: two groups are called `a`"),
+        (base().views(vec![view("a", 257)]), "views: 257 of `a`"),
+        (base().views(vec![mixed]), "views: MixUp and CutMix"),
         (options(5, 16).last(Last::Drop), "an epoch has no batch"),
     ] {
         let refused = Loader::new(Datasets::one(reader.clone()).unwrap(), options);
@@ -320,6 +313,67 @@ fn impossible_options_are_refused() {
     }
     let refused = Datasets::weighted(Vec::new()).err().unwrap().to_string();
     assert!(refused.contains("the list of datasets is empty"), "{refused}");
+}
+
+#[test]
+fn impossible_lists_are_refused() {
+    let random = |scale, ratio| vec![Transform::RandomResizedCrop { size: [16, 16], scale, ratio }];
+    let normalised =
+        |mean, std| vec![Transform::center_crop(16), Transform::Normalize { mean, std }];
+    for (transforms, words) in [
+        (vec![Transform::RandomHorizontalFlip { p: 2.0 }], "RandomHorizontalFlip: p=2"),
+        (vec![Transform::resize(0)], "Resize: size=[0]"),
+        (random([0.0, 0.0], [1.0, 1.0]), "scale"),
+        (random([0.5, 1.5], [1.0, 1.0]), "scale"),
+        (random([f64::NAN, 1.0], [1.0, 1.0]), "scale"),
+        (random([0.1, 1.0], [1.0, 0.0]), "ratio"),
+        (random([0.1, 1.0], [1.0, f64::INFINITY]), "ratio"),
+        (normalised([0.5; 3], [0.0; 3]), "std above 0"),
+        (normalised([0.5; 3], [-1.0; 3]), "std above 0"),
+        (normalised([f32::NAN; 3], [1.0; 3]), "must be numbers"),
+        (normalised([123.675, 116.28, 103.53], [58.395, 57.12, 57.375]), "divide both by 255"),
+        (normalised([0.0; 3], [255.0; 3]), "divide both by 255"),
+    ] {
+        let said = TransformList::new(transforms).unwrap_err().to_string();
+        assert!(said.contains("transform: ") && said.contains(words), "{words}: {said}");
+    }
+}
+
+/// Views are one after the other in memory, those of a group together, and each is what a loader
+/// with only this view shows.
+#[test]
+fn views_lie_side_by_side() {
+    let reader = Memory::new(20);
+    let small = list([common::random_part([9, 12]), Transform::to_dtype(DType::F32)]);
+    let groups = || {
+        let large = random_crop().views[0].transform.clone();
+        vec![ViewGroup::new("global", 2, large), ViewGroup::new("local", 3, small.clone())]
+    };
+    let batch = |layout| {
+        let options = random_crop().views(groups()).view_layout(layout).batch_size(20);
+        loader(&reader, options).next_batch().unwrap().unwrap()
+    };
+    let (views, rows) = (batch(ViewLayout::Views), batch(ViewLayout::Rows));
+    let single = loader(&reader, random_crop().batch_size(20)).next_batch().unwrap().unwrap();
+    let [global, local] = views.groups().collect::<Vec<_>>().try_into().ok().unwrap();
+    assert_eq!(global.dimensions(), [2, 20, 16, 16, 3]);
+    assert_eq!(local.dimensions(), [3, 20, 9, 12, 3]);
+    assert_eq!((global.name, local.name), ("global", "local"));
+    assert_eq!((global.offset, local.offset % 64), (0, 0));
+    assert_eq!((local.shape.dtype, views.shape()), (DType::F32, single.shape()));
+    assert!(global.bytes.starts_with(single.images()), "the first view is the only one of others");
+    for (by_view, by_row) in views.groups().zip(rows.groups()) {
+        assert_eq!(by_row.dimensions()[..2], [20, by_view.n_views]);
+        let (n_views, n_bytes) = (by_view.n_views, by_view.shape.row_bytes());
+        let row = |bytes: &[u8], at: usize| bytes[at * n_bytes..][..n_bytes].to_vec();
+        let mut distinct = BTreeMap::new();
+        for (view, number) in (0..n_views).flat_map(|view| (0..20).map(move |row| (view, row))) {
+            let shown = row(by_view.bytes, view * 20 + number);
+            assert_eq!(row(by_row.bytes, number * n_views + view), shown);
+            distinct.insert(shown, ());
+        }
+        assert_eq!(distinct.len(), n_views * 20);
+    }
 }
 
 /// Create, use and drop loaders, two at a time: no thread and no memory remains.

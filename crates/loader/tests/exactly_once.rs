@@ -5,13 +5,16 @@
 mod common;
 
 use bytes::Bytes;
-use common::legs::{Leg, leg};
+use common::{
+    legs::{Leg, leg},
+    list,
+};
 use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Image, Kind, Look, Reader, Result, Sample, Schema, Source,
     SourceFacts, Value,
 };
 use fdconvert_loader::{
-    Crop, Datasets, Failures, Last, Loader, OnError, Options, Output, Sampling, State, World,
+    Datasets, Failures, Last, Loader, OnError, Options, Sampling, State, Transform, World,
 };
 use proptest::prelude::*;
 use std::{collections::BTreeMap, sync::Arc};
@@ -86,8 +89,7 @@ fn loader(
         .sampling(sampling.clone())
         .world(World { rank, size: leg.world })
         .last(Last::Short)
-        .output(Output { size: (1, 1), ..Options::default().output })
-        .crop(Crop::None)
+        .transform(list([Transform::squeeze([1, 1])]))
         .failures(Failures { on_error: policy, max: u64::MAX, ..Failures::default() })
         .threads(leg.threads)
         .fetch_threads(leg.fetch_threads)

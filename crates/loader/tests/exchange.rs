@@ -6,9 +6,7 @@ mod common;
 
 use common::Memory;
 use fdconvert_core::Source;
-use fdconvert_loader::{
-    Augment, Batch, Datasets, Exchange, Loader, Options, Stats, ThreadExchange, World,
-};
+use fdconvert_loader::{Batch, Datasets, Exchange, Loader, Options, Stats, ThreadExchange, World};
 use std::{
     collections::BTreeMap,
     io,
@@ -24,8 +22,8 @@ const GLOBAL_BATCH: u32 = 24;
 type Step = BTreeMap<u64, (u64, i64)>;
 
 fn base() -> Options {
-    let augment = Some(Augment::TrivialAugmentWide { n_bins: 31 });
-    common::random_crop().augment(augment).seed(5).batch_size(GLOBAL_BATCH)
+    let augment = common::transform("{\"TrivialAugmentWide\": {}}");
+    common::random_and([augment]).seed(5).batch_size(GLOBAL_BATCH)
 }
 
 /// Fault of a transport.

@@ -4,14 +4,14 @@
 
 mod common;
 
-use common::{Memory, options};
+use common::{Memory, list, options};
 use fdconvert_core::{
     Amount, ArraySpec, DType, Encoded, FieldSpec, Format, Kind, Reader, Sample, Schema, Value,
 };
 use fdconvert_formats::{beton::Beton, mds::Mds, wds::Wds};
 use fdconvert_loader::{
-    Access, Batch, Blend, CachePolicy, Column, Datasets, Failures, Label, Last, Loader, Mix,
-    OnError, Options, Sampling, ThreadExchange, World, research::LIQUID,
+    Access, Batch, Blend, CachePolicy, Column, Datasets, Failures, Label, Last, Loader, OnError,
+    Options, Sampling, ThreadExchange, Transform, World, research::LIQUID,
 };
 use fdconvert_testkit::fixtures;
 use std::{path::Path, slice::from_ref, sync::Arc, thread};
@@ -394,9 +394,10 @@ fn arrays_of_numbers_for_each_class_are_mixed_as_labels() {
     let out = folder.path().join("a.beton");
     let reader = common::packed(&Beton::default(), &out, &schema, &samples);
     let with = |label: &str, num_classes| {
+        let mixup = Transform::MixUp { alpha: 1.0, num_classes };
         options(10, 8)
             .label(Label::Field(label.into()))
-            .mix(Some(Mix { mixup: 1.0, num_classes, ..Mix::default() }))
+            .transform(list([Transform::squeeze([8, 8]), mixup]))
             .sampling(Sampling::Sequential)
     };
     let numbers = |row: usize| match &samples[row].values[1] {

@@ -1,74 +1,99 @@
-//! Masks, further images and objects take the crop, the resize, the flip and the letterbox of their
-//! sample's image: compared with the steps of torchvision.
+//! Masks, further images and objects follow the changes of their sample's image: compared with the
+//! steps of torchvision.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
 
 use common::{
-    options,
-    shapes::{N_SAMPLES, dataset, levels, pack, schema, stored},
-    steps::{check, row_of},
+    list, options,
+    shapes::{N_SAMPLES, dataset, levels, moving, pack, schema, stored},
+    steps::{Counts, check, row_of},
 };
 use fdconvert_core::{Encoded, Reader, Value};
 use fdconvert_loader::{
-    Batch, Column, Crop, Datasets, Failures, Label, Loader, Mix, ObjectOptions, OnError, Options,
-    RowGeometry, ThreadExchange, World, parts::Area,
+    Batch, Column, Datasets, Failures, Label, Loader, MaskOptions, ObjectOptions, OnError, Options,
+    RowGeometry, ThreadExchange, Transform, ViewGroup, ViewLayout, World,
 };
 use fdconvert_testkit::fixtures;
 use png::{BitDepth, ColorType};
 use std::{path::Path, sync::Arc, thread};
 
-fn followed(crop: Crop, size: (u32, u32), flip: f64) -> Options {
-    let base = options(5, 16);
-    let output = fdconvert_loader::Output { size, ..base.output };
-    base.output(output)
-        .crop(crop)
-        .flip(flip)
+fn followed(transforms: impl Into<Vec<Transform>>) -> Options {
+    options(5, 16)
+        .transform(list(transforms))
         .fields(["depth", "view", "label"].map(str::to_owned).to_vec())
-        .masks(vec!["mask".into()])
+        .masks(vec![MaskOptions { field: "mask".into(), fill: 255 }])
         .objects(Some(ObjectOptions::of("objects")))
-        .mask_fill(255)
 }
 
-const FILL: [u8; 3] = [9, 8, 7];
-
-const CROPS: [Crop; 4] = [
-    Crop::Center { resize: 23 },
-    Crop::Random { scale: (0.1, 1.0), ratio: (0.5, 2.0) },
-    Crop::None,
-    Crop::Letterbox { fill: FILL },
-];
+/// Returns a random crop to this height and width, and a flip.
+fn random(size: [u32; 2]) -> Vec<Transform> {
+    vec![common::random_part(size), Transform::random_horizontal_flip()]
+}
 
 fn open(reader: &Arc<dyn Reader>, options: Options) -> Loader {
     Loader::new(Datasets::one(reader.clone()).unwrap(), options).unwrap()
+}
+
+/// Compares three epochs, with one thread and with four; returns what was seen in one of them.
+fn compared(
+    reader: &Arc<dyn Reader>,
+    options: &Options,
+    stored: &[common::shapes::Stored],
+) -> Counts {
+    let seen = [1, 4].map(|threads| {
+        let mut loader = open(reader, options.clone().threads(threads));
+        assert!(loader.datasets().left_out().is_empty());
+        let (mut seen, mut counts) = (Vec::new(), Counts::default());
+        for _ in 0..3 {
+            for batch in loader.by_ref().map(Result::unwrap) {
+                counts += check(&batch, options, stored);
+                let columns = batch.fields().map(|(name, it)| (name.to_owned(), it.clone()));
+                seen.push((batch.images().to_vec(), columns.collect::<Vec<_>>()));
+            }
+        }
+        (seen, counts)
+    });
+    assert!(seen[0] == seen[1], "{:?}", options.views);
+    seen[0].1
 }
 
 #[test]
 fn masks_and_objects_are_moved_by_the_steps_of_torchvision() {
     let folder = tempfile::tempdir().unwrap();
     let (reader, stored) = dataset(&folder.path().join("a.wds"));
-    for crop in CROPS {
-        for size in [(16, 16), (23, 14), (9, 21)] {
-            let seen = [1, 4].map(|threads| {
-                let options = followed(crop, size, 0.5).threads(threads);
-                let mut loader = open(&reader, options);
-                assert!(loader.datasets().left_out().is_empty());
-                let (mut seen, mut counts) = (Vec::new(), (0, 0));
-                for _ in 0..3 {
-                    for batch in loader.by_ref().map(Result::unwrap) {
-                        let (n_flipped, n_objects) = check(&batch, crop, &stored);
-                        counts = (counts.0 + n_flipped, counts.1 + n_objects);
-                        let columns =
-                            batch.fields().map(|(name, it)| (name.to_owned(), it.clone()));
-                        seen.push((batch.images().to_vec(), columns.collect::<Vec<_>>()));
-                    }
-                }
-                assert!((20..52).contains(&counts.0) && counts.1 > 100, "{counts:?}");
-                seen
-            });
-            assert!(seen[0] == seen[1], "{crop:?} {size:?}");
+    for size in [[16, 16], [14, 23], [21, 9]] {
+        for transforms in moving(size) {
+            let counts = compared(&reader, &followed(transforms), &stored);
+            assert_eq!(counts.rows, 72);
+            assert!((20..52).contains(&counts.flipped) && counts.objects > 100, "{counts:?}");
         }
     }
+}
+
+/// Two views of one list differ, and those of two groups have sizes of their own.
+#[test]
+fn every_view_has_its_masks_and_objects() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reader, stored) = dataset(&folder.path().join("a.wds"));
+    let (wide, high) = (moving([14, 23]), moving([21, 9]));
+    for (first, second) in wide.into_iter().zip(high.into_iter().rev()) {
+        for view_layout in [ViewLayout::Views, ViewLayout::Rows] {
+            let (first, second) = (list(first.clone()), list(second.clone()));
+            let groups =
+                vec![ViewGroup::new("global", 2, first), ViewGroup::new("local", 1, second)];
+            let options =
+                followed([Transform::squeeze([9, 9])]).views(groups).view_layout(view_layout);
+            let counts = compared(&reader, &options, &stored);
+            assert_eq!(counts.rows, 3 * 72);
+            assert!((70..146).contains(&counts.flipped) && counts.objects > 300, "{counts:?}");
+        }
+    }
+    let options = followed([]).views(vec![ViewGroup::new("", 2, list(random([16, 16])))]);
+    let batch = open(&reader, options).next().unwrap().unwrap();
+    assert_ne!(batch.geometry(0), batch.geometry(1));
+    assert_ne!(batch.view_field(0, "mask"), batch.view_field(1, "mask"));
+    assert_eq!((batch.geometry(2), batch.view_field(2, "mask")), (None, None));
 }
 
 fn values_of(number: u64) -> Vec<Value<Encoded>> {
@@ -87,20 +112,22 @@ fn a_second_view_is_made_as_the_first_is() {
         values
     });
     let other = pack(&folder.path().join("b.wds"), views);
-    for crop in CROPS {
-        let options = followed(crop, (20, 17), 0.5);
+    for mut transforms in moving([17, 20]) {
+        // Changes of its levels are only for the first image.
+        transforms.retain(|it| !matches!(it.name(), "ColorJitter" | "RandomErasing"));
+        let options = followed(transforms.clone());
         let with = open(&reader, options.clone());
         let alone = open(&other, options);
         for (batch, other) in with.zip(alone) {
             let (batch, other) = (batch.unwrap(), other.unwrap());
             let Some(Column::Array { spec, bytes }) = batch.field("view") else { panic!() };
             assert_eq!(spec.shape, [batch.len() as u64, 17, 20, 3]);
-            assert_eq!(bytes, other.images(), "{crop:?}");
+            assert_eq!(bytes, other.images(), "{transforms:?}");
         }
     }
     // Nothing is resized: the pixels equal the stored ones.
     let size = stored[7].size;
-    let options = followed(Crop::None, size, 0.0).flip(0.0);
+    let options = followed([Transform::squeeze([size.1, size.0])]);
     let batches = open(&reader, options).map(Result::unwrap);
     let rows = batches.flat_map(|batch| {
         let Some(Column::Array { bytes, .. }) = batch.field("view") else { panic!() };
@@ -116,46 +143,45 @@ fn a_second_view_is_made_as_the_first_is() {
 fn a_letterbox_has_its_colour_around_the_image() {
     let folder = tempfile::tempdir().unwrap();
     let (reader, _) = dataset(&folder.path().join("a.wds"));
-    let squeezed = |size| options(1, 1).geometry(true).into_squeezed(size);
-    let options = followed(Crop::Letterbox { fill: FILL }, (30, 22), 0.5);
+    let (fill, flip) = ([9, 8, 7], Transform::random_horizontal_flip());
+    let squeezed = |size| options(1, 1).transform(list([Transform::squeeze(size)]));
+    let options = followed([Transform::Letterbox { size: [22, 30], fill }, flip]);
+    let mut n_flipped = 0;
     for batch in open(&reader, options).map(Result::unwrap) {
-        for (row, geometry) in batch.geometry().unwrap().iter().enumerate() {
-            let RowGeometry { area, flipped, .. } = *geometry;
+        for (row, geometry) in batch.geometry(0).unwrap().iter().enumerate() {
+            let RowGeometry { source, matrix, .. } = *geometry;
+            let flipped = matrix[0][0] < 0.0;
+            n_flipped += usize::from(flipped);
+            // Where the corners go, before a flip.
+            let edge = |axis: usize, at: u32| matrix[axis][axis] * f64::from(at) + matrix[axis][2];
+            let unflipped = |at: f64| if flipped { 30.0 - at } else { at };
+            let across = [0, source.0].map(|at| unflipped(edge(0, at)).round() as usize);
+            let down = [0, source.1].map(|at| edge(1, at).round() as usize);
+            let (width, height) = (across[1] - across[0], down[1] - down[0]);
+            assert!(width == 30 || height == 22);
             let pixels = &batch.images()[row * 30 * 22 * 3..][..30 * 22 * 3];
             // The image alone, squeezed to its size in the box.
-            let mut alone = open(&reader, squeezed((area.width, area.height)));
+            let mut alone = open(&reader, squeezed([height as u32, width as u32]));
             let sample = batch.samples()[row];
             let inner =
                 alone.find(|it| it.as_ref().unwrap().samples() == [sample]).unwrap().unwrap();
-            let row_bytes = area.width as usize * 3;
             for y in 0..22 {
                 for x in 0..30 {
                     let shown = if flipped { 29 - x } else { x };
                     let pixel = &pixels[(y * 30 + shown) * 3..][..3];
-                    let at = |at: usize, begin: u32, len: u32| {
-                        at.checked_sub(begin as usize).filter(|at| *at < len as usize)
+                    let at = |at: usize, [begin, end]: [usize; 2]| {
+                        (begin..end).contains(&at).then(|| at - begin)
                     };
-                    let expected = match (at(x, area.x, area.width), at(y, area.y, area.height)) {
-                        (Some(x), Some(y)) => &inner.images()[y * row_bytes + x * 3..][..3],
-                        _ => &FILL,
+                    let expected = match (at(x, across), at(y, down)) {
+                        (Some(x), Some(y)) => &inner.images()[(y * width + x) * 3..][..3],
+                        _ => &fill,
                     };
-                    assert_eq!(pixel, expected, "{area:?} {x} {y}");
+                    assert_eq!(pixel, expected, "{geometry:?} {x} {y}");
                 }
             }
         }
     }
-}
-
-/// Options for one whole image at a time.
-trait Squeezed {
-    fn into_squeezed(self, size: (u32, u32)) -> Self;
-}
-
-impl Squeezed for Options {
-    fn into_squeezed(self, size: (u32, u32)) -> Self {
-        let output = fdconvert_loader::Output { size, ..self.output };
-        self.output(output).crop(Crop::None).flip(0.0)
-    }
+    assert!((4..20).contains(&n_flipped), "{n_flipped}");
 }
 
 type Seen = Vec<Vec<(String, Column)>>;
@@ -171,8 +197,16 @@ fn columns(loader: &mut Loader) -> Seen {
 fn caches_resumes_and_other_ranks_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (reader, stored) = dataset(&folder.path().join("a.wds"));
-    let crop = CROPS[1];
-    let base = followed(crop, (16, 13), 0.5);
+    let affine = Transform::RandomAffine {
+        degrees: [-20.0, 20.0],
+        translate: Some([0.1; 2]),
+        scale: None,
+        shear: None,
+        interpolation: fdconvert_loader::parts::Interpolation::Bilinear,
+        fill: [0; 3],
+        center: None,
+    };
+    let base = followed([random([13, 16]), vec![affine]].concat());
     let expected = columns(&mut open(&reader, base.clone()));
     // The choice of kept samples is part of the order, their place is not.
     let cached = [false, true].map(|in_folder| {
@@ -182,7 +216,7 @@ fn caches_resumes_and_other_ranks_change_nothing() {
             .cache_folder(in_folder.then(|| folder.path().join("cache")));
         let mut loader = open(&reader, cached);
         for batch in loader.by_ref().map(Result::unwrap) {
-            check(&batch, crop, &stored);
+            check(&batch, &base, &stored);
         }
         let seen: Vec<_> = (0..2).map(|_| columns(&mut loader)).collect();
         assert_eq!((loader.stats().reads, loader.stats().hits), (N_SAMPLES, 2 * N_SAMPLES));
@@ -208,11 +242,11 @@ fn caches_resumes_and_other_ranks_change_nothing() {
         ThreadExchange::of_ranks(2).into_iter().zip(0..).map(loader).collect();
     for _ in 0..4 {
         thread::scope(|scope| {
-            let stored = &stored;
+            let (stored, base) = (&stored, &base);
             for loader in &mut loaders {
                 scope.spawn(move || {
                     loader.for_each(|batch| {
-                        check(&batch.unwrap(), crop, stored);
+                        check(&batch.unwrap(), base, stored);
                     });
                 });
             }
@@ -263,7 +297,7 @@ fn what_does_not_fit_is_a_broken_sample() {
     ];
     for (number, (field, value, part)) in cases.into_iter().enumerate() {
         let reader = broken(&folder.path().join(format!("{number}.wds")), field, value);
-        let options = followed(Crop::None, (8, 8), 0.0);
+        let options = followed([Transform::squeeze([8, 8])]);
         let said = open(&reader, options.clone()).find_map(Result::err).unwrap().to_string();
         let name = &schema().fields[field].name;
         assert!(said.contains(part) && said.contains(&format!("`{name}`")), "{said}");
@@ -275,7 +309,7 @@ fn what_does_not_fit_is_a_broken_sample() {
                 if !valid {
                     n_skipped += 1;
                     assert_eq!(batch.samples()[row], 3);
-                    assert_eq!(batch.geometry().unwrap()[row], RowGeometry::default());
+                    assert_eq!(batch.geometry(0).unwrap()[row], RowGeometry::default());
                     assert!(row_of(batch.field("mask").unwrap(), row).iter().all(|it| *it == 0));
                     let Some(Column::Objects(objects)) = batch.field("objects") else { panic!() };
                     assert_eq!(objects.offsets[row], objects.offsets[row + 1]);
@@ -296,10 +330,11 @@ fn keypoints_change_places_with_the_flip_and_small_boxes_go_with_all_that_is_the
     values[4] = Value::Json(document.to_owned().into());
     let reader = pack(&folder.path().join("a.wds"), [values]);
     let with = |objects| {
-        let options = followed(Crop::None, (40, 30), 1.0)
-            .fields(Vec::new())
-            .masks(Vec::new())
-            .objects(Some(objects));
+        let options =
+            followed([Transform::squeeze([30, 40]), Transform::RandomHorizontalFlip { p: 1.0 }])
+                .fields(Vec::new())
+                .masks(Vec::new())
+                .objects(Some(objects));
         let batch = open(&reader, options).next().unwrap();
         batch.map(|batch| match batch.field("objects") {
             Some(Column::Objects(objects)) => (**objects).clone(),
@@ -335,16 +370,29 @@ fn roles_that_cannot_be_are_refused_by_name() {
         loader.err().unwrap().to_string()
     };
     for (found, part) in [
-        (said(|it| it.masks = vec!["label".into()]), "masks: `label` is of kind int"),
-        (said(|it| it.masks = vec!["image".into()]), "`image` of a.wds is the image"),
-        (said(|it| it.masks = vec!["maks".into()]), "has no field `maks`"),
+        (said(|it| it.masks = vec![MaskOptions::of("label")]), "masks: `label` is of kind int"),
+        (said(|it| it.masks = vec![MaskOptions::of("image")]), "`image` of a.wds is the image"),
+        (said(|it| it.masks = vec![MaskOptions::of("maks")]), "has no field `maks`"),
         (
             said(|it| {
-                it.masks = vec!["mask".into()];
+                it.masks = vec![MaskOptions::of("mask")];
                 it.label = Label::Field("label".into());
-                it.mix = Some(Mix { mixup: 0.2, num_classes: Some(9), ..Mix::default() });
+                let mixup = Transform::MixUp { alpha: 0.2, num_classes: Some(9) };
+                it.views[0].transform = list([Transform::squeeze([8, 8]), mixup]);
             }),
-            "mixup: masks, further images and objects belong to one image",
+            "transform: masks, further images and objects belong to one image",
+        ),
+        (
+            said(|it| {
+                it.masks = vec![MaskOptions::of("mask")];
+                let augmix = serde_json::from_str("{\"AugMix\": {}}").unwrap();
+                it.views[0].transform = list([Transform::squeeze([8, 8]), augmix]);
+            }),
+            "transform: masks, further images and objects cannot follow AugMix",
+        ),
+        (
+            said(|it| it.masks = vec![MaskOptions { field: "mask".into(), fill: 256 }]),
+            "masks: 256 around `mask` does not fit",
         ),
         (
             said(|it| {
@@ -380,14 +428,20 @@ fn roles_that_cannot_be_are_refused_by_name() {
 fn the_geometry_of_rows_is_told_where_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let (reader, stored) = dataset(&folder.path().join("a.wds"));
-    let base = options(8, 16).crop(CROPS[1]).flip(0.5);
+    let base = options(8, 16).transform(list(random([16, 16])));
     let without = open(&reader, base.clone());
-    assert!(without.map(Result::unwrap).all(|batch| batch.geometry().is_none()));
+    assert!(without.map(Result::unwrap).all(|batch| batch.geometry(0).is_none()));
     for batch in open(&reader, base.geometry(true)).map(Result::unwrap) {
-        for (sample, row) in batch.samples().iter().zip(batch.geometry().unwrap()) {
+        for (sample, row) in batch.samples().iter().zip(batch.geometry(0).unwrap()) {
             assert_eq!((row.source, row.size), (stored[*sample as usize].size, (16, 16)));
-            assert_eq!(row.area, Area { x: 0, y: 0, width: 16, height: 16 });
-            assert!(row.crop.x + row.crop.width <= f64::from(row.source.0));
+            // A part of the image fills the row, so that its corners are at the row's or outside.
+            let [[by_x, _, x], [_, by_y, y], _] = row.matrix;
+            let across = [x, by_x * f64::from(row.source.0) + x];
+            let down = [y, by_y * f64::from(row.source.1) + y];
+            for [from, to] in [across, down] {
+                assert!(from.min(to) < 1e-9 && from.max(to) > 16.0 - 1e-9, "{row:?}");
+            }
         }
+        assert_eq!(batch.geometry(1), None);
     }
 }

@@ -10,11 +10,12 @@ mod common;
 use common::{
     groups::{Groups, budget},
     legs::{Leg, leg},
+    list, transform,
 };
 use fdconvert_core::Source;
 use fdconvert_loader::{
-    Augment, Batch, CachePolicy, Crop, Datasets, Exchange, Last, Loader, Options, Output, Sampling,
-    State, ThreadExchange, World,
+    Batch, CachePolicy, Datasets, Exchange, Last, Loader, Options, Sampling, State, ThreadExchange,
+    Transform, World,
     parts::{Batching, Order, Owners, Place, Row, Steps, Stratum, Worker, assign},
     research::LIQUID,
 };
@@ -39,8 +40,7 @@ fn options(batch_size: u32, [rank, size]: [u32; 2], cache_bytes: u64) -> Options
         .batch_size(batch_size)
         .seed(SEED)
         .world(World { rank, size })
-        .output(Output { size: (1, 1), ..Options::default().output })
-        .crop(Crop::None)
+        .transform(list([Transform::squeeze([1, 1])]))
         .threads(1)
         .cache_bytes(cache_bytes)
         .locality(cache_bytes > 0)
@@ -247,8 +247,7 @@ proptest! {
 #[test]
 fn samples_have_the_pixels_of_plain_training() {
     let reader = common::Memory::new(90);
-    let base =
-        common::random_crop().augment(Some(Augment::TrivialAugmentWide { n_bins: 31 })).seed(5);
+    let base = common::random_and([transform("{\"TrivialAugmentWide\": {}}")]).seed(5);
     let batches = |loaders: &mut [Loader]| {
         let mut steps = Vec::new();
         loop {

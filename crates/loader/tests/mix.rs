@@ -4,27 +4,55 @@
 
 mod common;
 
-use common::{Memory, options};
+use common::{Memory, list, options};
 use fdconvert_core::Value;
 use fdconvert_loader::{
-    Batch, Blend, Column, DType, Failures, Label, Last, Layout, Loader, Mix, Normalise, OnError,
-    Options, Output, World, parts::Area,
+    Batch, Blend, Column, DType, Failures, Label, Last, Layout, Loader, Mix, OnError, Options,
+    Output, Transform, TransformList, World, parts::Area,
 };
-use half::f16;
+use half::{bf16, f16};
 use std::sync::Arc;
 
 const BOTH: Mix =
     Mix { mixup: 0.8, cutmix: 1.0, mix_prob: 0.9, switch_prob: 0.5, num_classes: None };
 
-/// Returns an output with different sides, so that they cannot be confused.
-fn output(dtype: DType, layout: Layout) -> Output {
-    let normalise = (dtype == DType::F32).then_some(Normalise::IMAGENET);
-    Output { size: (19, 13), dtype, layout, normalise }
+/// Returns transforms to rows with different sides, so that they cannot be confused.
+fn shown(dtype: DType, layout: Layout) -> Vec<Transform> {
+    let size = [13, 19];
+    let mut transforms = vec![Transform::resize(20), Transform::CenterCrop { size }];
+    if dtype == DType::F32 {
+        transforms.push(Transform::normalize_imagenet());
+    }
+    transforms.extend([Transform::ToDtype { dtype }, Transform::ToLayout { layout }]);
+    transforms
+}
+
+/// Returns the transform that mixes in this way.
+fn mixer(mix: Mix) -> Transform {
+    let Mix { mixup, cutmix, mix_prob, switch_prob, num_classes } = mix;
+    let both = [
+        Transform::MixUp { alpha: mixup, num_classes },
+        Transform::CutMix { alpha: cutmix, num_classes },
+    ];
+    let mixer = match both {
+        [mixup_only, _] if cutmix == 0.0 => mixup_only,
+        [_, cutmix_only] if mixup == 0.0 => cutmix_only,
+        both => {
+            let p = Some(vec![1.0 - switch_prob, switch_prob]);
+            Transform::RandomChoice { transforms: both.to_vec(), p }
+        }
+    };
+    Transform::RandomApply { transforms: vec![mixer], p: mix_prob }
+}
+
+fn mixing_to(batch: u32, mix: Mix, dtype: DType, layout: Layout) -> Options {
+    let mut transforms = shown(dtype, layout);
+    transforms.push(mixer(mix));
+    options(batch, 16).transform(list(transforms)).seed(3)
 }
 
 fn mixing(batch: u32, mix: Mix) -> Options {
-    let output = output(DType::U8, Layout::Nhwc);
-    options(batch, 16).output(output).seed(3).mix(Some(mix))
+    mixing_to(batch, mix, DType::U8, Layout::Nhwc)
 }
 
 /// Returns the numbers of the images, row after row.
@@ -34,6 +62,9 @@ fn numbers(batch: &Batch) -> Vec<f32> {
         DType::U8 => images.iter().map(|byte| f32::from(*byte)).collect(),
         DType::F16 => {
             images.as_chunks().0.iter().map(|it| f16::from_ne_bytes(*it).into()).collect()
+        }
+        DType::Bf16 => {
+            images.as_chunks().0.iter().map(|it| bf16::from_ne_bytes(*it).into()).collect()
         }
         DType::F32 => images.as_chunks().0.iter().map(|it| f32::from_ne_bytes(*it)).collect(),
     }
@@ -102,6 +133,7 @@ fn check(mixed: &Batch, plain: &Batch, output: &Output) {
                             found as f32
                         }
                         DType::F16 => f16::from_f32(sum).into(),
+                        DType::Bf16 => bf16::from_f32(sum).into(),
                         DType::F32 => sum,
                     }
                 }
@@ -124,7 +156,7 @@ fn check(mixed: &Batch, plain: &Batch, output: &Output) {
 /// Compares all batches of the next epoch; returns the numbers of those without mixing, with MixUp
 /// and with CutMix.
 fn compare(mixed: &mut Loader, plain: &mut Loader) -> [usize; 3] {
-    let output = plain.options().output;
+    let output = plain.options().views[0].transform.output().unwrap();
     let mut counts = [0; 3];
     while let Some(batch) = mixed.next_batch() {
         let (batch, plain) = (batch.unwrap(), plain.next_batch().unwrap().unwrap());
@@ -140,7 +172,8 @@ fn compare(mixed: &mut Loader, plain: &mut Loader) -> [usize; 3] {
 }
 
 fn compared(reader: &Arc<Memory>, options: &Options) -> [usize; 3] {
-    let plain = options.clone().mix(None);
+    let Output { dtype, layout, .. } = options.views[0].transform.output().unwrap();
+    let plain = options.clone().transform(list(shown(dtype, layout)));
     let (mut mixed, mut plain) =
         (common::loader(reader, options.clone()), common::loader(reader, plain));
     let counts = (0..3).map(|_| compare(&mut mixed, &mut plain));
@@ -150,9 +183,9 @@ fn compared(reader: &Arc<Memory>, options: &Options) -> [usize; 3] {
 #[test]
 fn rows_are_mixed_with_the_ones_before_them_in_every_form() {
     let reader = Memory::new(50);
-    for dtype in [DType::U8, DType::F16, DType::F32] {
+    for dtype in [DType::U8, DType::F16, DType::Bf16, DType::F32] {
         for layout in [Layout::Nhwc, Layout::Nchw] {
-            let options = mixing(7, BOTH).output(output(dtype, layout));
+            let options = mixing_to(7, BOTH, dtype, layout);
             let counts = compared(&reader, &options);
             assert_eq!(counts.iter().sum::<usize>(), 24);
             assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
@@ -398,33 +431,33 @@ fn labels_that_cannot_be_mixed_are_refused_by_name() {
     };
     let memory = Memory::new(8);
     for (mix, part) in [
-        (Mix { mixup: -0.1, ..BOTH }, "mixup: -0.1 is not a parameter"),
-        (Mix { cutmix: f64::NAN, ..BOTH }, "cutmix: NaN is not a parameter"),
-        (Mix { mixup: 0.0, cutmix: 0.0, ..BOTH }, "mixup: neither it nor `cutmix`"),
-        (Mix { mix_prob: 1.5, ..BOTH }, "mix_prob: 1.5"),
-        (Mix { switch_prob: -1.0, ..BOTH }, "switch_prob: -1"),
+        (Mix { mixup: -0.1, ..BOTH }, "MixUp: alpha=-0.1 is not a parameter"),
+        (Mix { cutmix: f64::NAN, ..BOTH }, "CutMix: alpha=NaN is not a parameter"),
+        (Mix { mixup: 0.0, cutmix: 0.0, ..BOTH }, "with an alpha of 0 nothing mixes"),
+        (Mix { mix_prob: 1.5, ..BOTH }, "1.5 is not a probability"),
+        (Mix { switch_prob: -1.0, ..BOTH }, "p must have a number of at least 0"),
         (Mix { num_classes: Some(0), ..BOTH }, "num_classes: there is at least one"),
     ] {
-        let found = said(&memory, mixing(4, mix));
-        assert!(found.contains(part), "{found}");
+        let found = TransformList::new(vec![mixer(mix)]).unwrap_err().to_string();
+        assert!(found.starts_with("transform: ") && found.contains(part), "{found}");
     }
     let found = said(&memory, mixing(4, BOTH).label(Label::None));
-    assert!(found.contains("label: mixup and cutmix need labels"), "{found}");
+    assert!(found.contains("label: MixUp and CutMix need labels"), "{found}");
     let numbers =
         Memory::new(8).with_fields(&[("score", Value::Float(0.5)), ("id", Value::Int(3))]);
-    let named = |name: &str| mixing(4, BOTH).label(Label::Field(name.into()));
-    let found = said(&numbers, named("score"));
+    let named = |name: &str, mix| mixing(4, mix).label(Label::Field(name.into()));
+    let found = said(&numbers, named("score", BOTH));
     assert!(found.contains("label: `score` is of kind float, and only integers"), "{found}");
-    let found = said(&numbers, named("id"));
+    let found = said(&numbers, named("id", BOTH));
     assert!(found.contains("num_classes: the label `id` of memory has no names"), "{found}");
 
     // A label beyond the classes ends the epoch under any policy for failures.
     let mix = Mix { num_classes: Some(3), ..BOTH };
     let failures = Failures { on_error: OnError::Skip, ..Failures::default() };
-    let options = named("id").failures(failures).mix(Some(mix));
+    let options = named("id", mix).failures(failures);
     let mut loader = common::loader(&numbers, options);
     let found = loader.next_batch().unwrap().err().unwrap().to_string();
     assert!(found.contains("has the label 3, which is not one of 3 classes"), "{found}");
-    let enough = named("id").mix(Some(Mix { num_classes: Some(4), ..BOTH }));
+    let enough = named("id", Mix { num_classes: Some(4), ..BOTH });
     assert_eq!(soft_labels(&common::loader(&numbers, enough).next().unwrap().unwrap())[0].len(), 4);
 }

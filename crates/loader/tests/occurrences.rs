@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{Memory, random_crop};
+use common::{Memory, random_and, random_crop, transform};
 use fdconvert_core::Reader;
-use fdconvert_loader::{Augment, Datasets, Last, Loader, Options, Sampling, State};
+use fdconvert_loader::{Datasets, Last, Loader, Options, Sampling, State};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -34,21 +34,17 @@ fn rows(loader: &mut Loader) -> BTreeMap<u64, Vec<u64>> {
 
 #[test]
 fn copies_by_weight_are_drawn_again_and_the_first_is_as_it_was() {
-    let augment = Augment::named("randaugment");
-    for (sampling, cache_bytes, last, augment) in [
-        (Sampling::Shuffle, 0, Last::Short, None),
-        (Sampling::Shuffle, 0, Last::Short, augment),
-        (Sampling::Shuffle, 12_000, Last::Pad, None),
-        (Sampling::Sequential, 0, Last::Drop, None),
-        (Sampling::Windowed { chunk: 4, window: 7 }, 0, Last::Short, None),
+    let augmented = || random_and([transform("{\"RandAugment\": {}}")]);
+    for (sampling, cache_bytes, last, base) in [
+        (Sampling::Shuffle, 0, Last::Short, random_crop()),
+        (Sampling::Shuffle, 0, Last::Short, augmented()),
+        (Sampling::Shuffle, 12_000, Last::Pad, random_crop()),
+        (Sampling::Sequential, 0, Last::Drop, random_crop()),
+        (Sampling::Windowed { chunk: 4, window: 7 }, 0, Last::Short, random_crop()),
     ] {
         let options = || {
-            random_crop()
-                .sampling(sampling.clone())
-                .cache_bytes(cache_bytes)
-                .last(last)
-                .augment(augment)
-                .seed(5)
+            let options = base.clone().sampling(sampling.clone());
+            options.cache_bytes(cache_bytes).last(last).seed(5)
         };
         let (once, thrice) = (rows(&mut open(1.0, options())), rows(&mut open(3.0, options())));
         assert_eq!(

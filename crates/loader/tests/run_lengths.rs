@@ -4,23 +4,17 @@
 mod common;
 
 use common::{
-    options,
-    shapes::{levels, pack},
+    list, options,
+    shapes::{levels, moving, pack},
 };
 use fdconvert_core::{Encoded, Reader, Value};
 use fdconvert_loader::{
-    Batch, Column, Crop, Datasets, Loader, ObjectOptions, Objects, Options, Output, RunLengthMasks,
+    Batch, Column, Datasets, Loader, MaskOptions, ObjectOptions, Objects, Options, RunLengthMasks,
+    Transform, ViewGroup,
 };
 use fdconvert_testkit::fixtures::{self, Random};
 use png::{BitDepth, ColorType};
 use std::{path::Path, sync::Arc};
-
-const CROPS: [Crop; 4] = [
-    Crop::Center { resize: 23 },
-    Crop::Random { scale: (0.1, 1.0), ratio: (0.5, 2.0) },
-    Crop::None,
-    Crop::Letterbox { fill: [9, 8, 7] },
-];
 
 type Size = (usize, usize);
 
@@ -95,7 +89,7 @@ fn values(number: u64) -> Vec<Value<Encoded>> {
         false => format!("\"size\":[{},{}],", told.0, told.1),
     };
     let objects = format!(
-        "{{{scaled}\"bbox\":[{whole},[1,1,0,5],{whole},{whole}],\"id\":[0,1,2,3],\
+        "{{{scaled}\"bbox\":[{whole},[1,1,0,0],{whole},{whole}],\"id\":[0,1,2,3],\
          \"segmentation\":[{list},{list},[[1,2,3,2,3,4]],{text}]}}"
     );
     let stored = resized(&mask, told, size);
@@ -110,13 +104,10 @@ fn values(number: u64) -> Vec<Value<Encoded>> {
     ]
 }
 
-fn followed(crop: Crop, size: (u32, u32)) -> Options {
-    let base = options(5, 16);
-    let output = Output { size, ..base.output };
-    base.output(output)
-        .crop(crop)
-        .flip(0.5)
-        .masks(vec!["mask".into()])
+fn followed(transforms: impl Into<Vec<Transform>>) -> Options {
+    options(5, 16)
+        .transform(list(transforms))
+        .masks(vec![MaskOptions::of("mask")])
         .objects(Some(ObjectOptions::of("objects")))
 }
 
@@ -124,25 +115,33 @@ fn open(reader: &Arc<dyn Reader>, options: Options) -> Loader {
     Loader::new(Datasets::one(reader.clone()).unwrap(), options).unwrap()
 }
 
-fn objects(batch: &Batch) -> &Objects {
-    match batch.field("objects") {
+fn objects(batch: &Batch, view: usize) -> &Objects {
+    match batch.view_field(view, "objects") {
         Some(Column::Objects(objects)) => objects,
         other => panic!("{other:?}"),
     }
 }
 
-/// Compares the run lengths of a batch with its masks, which are images.
-fn check(batch: &Batch, (width, height): Size) {
-    let objects = objects(batch);
+/// Compares the run lengths of one view of a batch with its masks, which are images.
+fn check(batch: &Batch, view: usize, (width, height): Size) {
+    let objects = objects(batch, view);
     let masks = objects.run_lengths.as_ref().unwrap();
     assert_eq!(masks.size, [height as u32, width as u32]);
-    let Some(Column::Array { bytes, .. }) = batch.field("mask") else { panic!() };
+    let Some(Column::Array { bytes, .. }) = batch.view_field(view, "mask") else { panic!() };
     let (mut found, n_pixels) =
         (masks.objects.iter().zip(masks.offsets.windows(2)), width * height);
+    let mut thirds = Vec::new();
     let begins = objects.offsets.windows(2).zip(bytes.chunks(n_pixels));
     for (begin, mask) in begins {
-        // The second one is left out, and the third one has polygons.
-        assert_eq!(objects.id.as_ref().unwrap()[begin[0] as usize..begin[1] as usize], [0, 2, 3]);
+        // The second one is left out, and the third one has polygons; or all, where the row shows
+        // nothing of the image.
+        let ids = &objects.id.as_ref().unwrap()[begin[0] as usize..begin[1] as usize];
+        if ids.is_empty() {
+            assert!(mask.iter().all(|it| *it == 0));
+            continue;
+        }
+        assert_eq!(ids, [0, 2, 3]);
+        thirds.push(begin[0] + 1);
         for (place, bit) in [(0, 1), (2, 2)] {
             let (object, run) = found.next().unwrap();
             assert_eq!(*object, begin[0] + place);
@@ -152,27 +151,30 @@ fn check(batch: &Batch, (width, height): Size) {
     }
     assert!(found.next().is_none());
     let polygons = objects.polygons.as_ref().unwrap();
-    let thirds = objects.offsets[..batch.len()].iter().map(|begin| begin + 1);
-    assert!(polygons.objects.iter().copied().eq(thirds));
+    assert_eq!(polygons.objects, thirds);
 }
 
 #[test]
 fn run_lengths_are_moved_as_masks_are() {
     let folder = tempfile::tempdir().unwrap();
     let reader = pack(&folder.path().join("a.wds"), (0..60).map(values));
-    for crop in CROPS {
-        for size in [(16, 16), (23, 14), (9, 71)] {
+    for [height, width] in [[16, 16], [14, 23], [71, 9]] {
+        for transforms in moving([height, width]) {
+            let groups = vec![ViewGroup::new("", 2, list(transforms))];
+            let options = followed([Transform::center_crop(1)]).views(groups);
             let seen = [1, 4].map(|threads| {
-                let loader = open(&reader, followed(crop, size).threads(threads));
+                let loader = open(&reader, options.clone().threads(threads));
                 let batches = loader.map(|batch| {
                     let batch = batch.unwrap();
-                    check(&batch, (size.0 as usize, size.1 as usize));
-                    objects(&batch).clone()
+                    [0, 1].map(|view| {
+                        check(&batch, view, (width as usize, height as usize));
+                        objects(&batch, view).clone()
+                    })
                 });
                 batches.collect::<Vec<_>>()
             });
             assert_eq!(seen[0].len(), 12);
-            assert!(seen[0] == seen[1], "{crop:?} {size:?}");
+            assert!(seen[0] == seen[1], "{:?}", options.views);
         }
     }
 }
@@ -182,9 +184,10 @@ fn one(folder: &Path, name: &str, document: &str) -> Result<Objects, String> {
     values[0] = Value::Image(fixtures::png(4, 3, 1));
     values[4] = Value::Json(document.to_owned().into());
     let reader = pack(&folder.join(name), [values]);
-    let options = followed(Crop::None, (4, 3)).flip(1.0).masks(Vec::new());
+    let flip = Transform::RandomHorizontalFlip { p: 1.0 };
+    let options = followed([Transform::squeeze([3, 4]), flip]).masks(Vec::new());
     let batch = open(&reader, options).next().unwrap();
-    batch.map(|batch| objects(&batch).clone()).map_err(|error| error.to_string())
+    batch.map(|batch| objects(&batch, 0).clone()).map_err(|error| error.to_string())
 }
 
 #[test]

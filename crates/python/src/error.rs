@@ -12,6 +12,11 @@ pyo3::import_exception!(fdconvert._errors, UsageError);
 
 /// Returns the exception for an error of the libraries.
 pub(crate) fn raise(error: &Error) -> PyErr {
+    raise_spelled(error, keyword)
+}
+
+/// As [`raise`], with options formatted by `spell`.
+pub(crate) fn raise_spelled(error: &Error, spell: impl Fn(&OptionRef) -> String) -> PyErr {
     if let Error::Io { path, source, .. } = error
         && let Some(number) = source.raw_os_error()
     {
@@ -21,7 +26,7 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         let why = why.split(" (os error").next().unwrap_or_default().to_owned();
         return PyOSError::new_err((number, why, path.clone().into_os_string()));
     }
-    let message = error.spelled(keyword);
+    let message = error.spelled(spell);
     if let Error::Device { .. } = error {
         return DeviceError::new_err(message);
     }
@@ -37,11 +42,7 @@ pub(crate) fn raise(error: &Error) -> PyErr {
 pub(crate) fn keyword(option: &OptionRef) -> String {
     let name = option.name.replace('-', "_");
     match &option.setting {
-        // Fields of the loader's options with other names here.
-        Setting::Argument => match option.name {
-            "normalise" => "mean".to_owned(),
-            argument => argument.to_owned(),
-        },
+        Setting::Argument => option.name.to_owned(),
         Setting::Any => name,
         Setting::On => format!("{name}=True"),
         Setting::To(number) if number.parse::<f64>().is_ok() => format!("{name}={number}"),

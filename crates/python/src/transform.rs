@@ -1,8 +1,11 @@
 //! Lists of transforms, applied to single images.
-use crate::{array::Array, error::raise};
-use fdconvert_core::{ArraySpec, DType, Error};
+use crate::{
+    array::{Array, element},
+    error::raise,
+};
+use fdconvert_core::{ArraySpec, Error};
 use fdconvert_loader::{
-    DType as PixelType, Layout,
+    Layout,
     parts::{DrawKey, Transform, TransformList, Transformer},
 };
 use pyo3::{buffer::PyBuffer, prelude::*};
@@ -12,7 +15,7 @@ thread_local! {
     static TRANSFORMER: RefCell<Transformer> = RefCell::default();
 }
 
-fn list(json: &str) -> PyResult<TransformList> {
+pub(crate) fn list(json: &str) -> PyResult<TransformList> {
     let list: Result<Vec<Transform>, _> = serde_json::from_str(json);
     let list = list.map_err(|cause| raise(&Error::usage("transform", cause.to_string())))?;
     TransformList::new(list).map_err(|error| raise(&error))
@@ -54,10 +57,6 @@ pub(crate) fn apply_transforms(
         Layout::Nhwc => vec![height, width, 3],
         Layout::Nchw => vec![3, height, width],
     };
-    let dtype = match output.dtype {
-        PixelType::U8 => DType::U8,
-        PixelType::F16 => DType::F16,
-        PixelType::F32 => DType::F32,
-    };
+    let dtype = element(output.dtype);
     Array::from_vec(row, &ArraySpec { dtype, shape, torch: false })
 }

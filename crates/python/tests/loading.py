@@ -4,8 +4,15 @@ from typing import Any
 
 import fdconvert
 from fdconvert import Loader
+from fdconvert import transforms as T
 
 Row = tuple[int, int, bytes]
+
+SMALL: list[T.Transform] = [T.Resize(36), T.CenterCrop(32)]
+"""The middle of an image, in rows of 32 by 32 bytes."""
+
+CROPS: list[T.Transform] = [T.RandomResizedCrop(32), T.RandomHorizontalFlip()]
+"""Random parts of an image, in such rows."""
 
 
 def rows(loader: Loader) -> list[Row]:
@@ -25,4 +32,9 @@ def rows_of(batch: fdconvert.Batch) -> list[Row]:
 
 
 def small(path: Any, batch_size: int = 4, **options: Any) -> Loader:
-    return Loader(path, batch_size, **{"seed": 7, "threads": 2, "size": 32} | options)
+    # Another test may have imported torch, whose tensors would be the default then.
+    plain: dict[str, Any] = {"seed": 7, "threads": 2, "output": "numpy"}
+    # The groups of views have lists of their own; rows without an image have none.
+    if not isinstance(options.get("views"), dict):
+        plain["transform"] = SMALL
+    return Loader(path, batch_size, **plain | options)

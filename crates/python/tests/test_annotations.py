@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import fdconvert
+from fdconvert import transforms as T
+from loading import SMALL
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -52,7 +54,7 @@ def test_boxes_of_stored_photos_lie_on_their_objects(
     )
     for orient in (True, False):
         loader = fdconvert.Loader(
-            out, batch_size=1, size=200, crop="letterbox", label=None, objects="objects",
+            out, batch_size=1, transform=[T.Letterbox(200)], label=None, objects="objects",
             orient=orient, output="numpy",
         )
         for batch in loader.batches():
@@ -73,7 +75,7 @@ def test_objects_of_the_stored_photo_are_turned_by_the_loader(tmp_path: Path) ->
     sample = {"image": (tmp_path / "0.jpg").read_bytes(), "objects": objects}
     fdconvert.pack([sample], out, schema={"image": "image", "objects": "json"})
     loader = fdconvert.Loader(
-        out, batch_size=1, size=200, crop="letterbox", label=None, objects="objects", output="numpy"
+        out, batch_size=1, transform=[T.Letterbox(200)], label=None, objects="objects", output="numpy"
     )
     for batch in loader.batches():
         np.testing.assert_allclose(batch.fields["objects"].boxes[0], [110, 40, 130, 120])
@@ -100,40 +102,7 @@ def test_columns_of_a_table_are_one_label(tmp_path: Path) -> None:
     out = tmp_path / "o.beton"
     fdconvert.pack(tmp_path / "im", out, labels=table, label_columns=["cat", "dog"])
     loader = fdconvert.Loader(
-        out, batch_size=2, size=32, sampling=fdconvert.Sequential(), label="label", output="numpy"
+        out, batch_size=2, transform=SMALL, sampling=fdconvert.Sequential(), label="label", output="numpy"
     )
     for _, labels in loader:
         assert np.asarray(labels).tolist() == [[1, 0], [1, 1]]
-
-
-def test_masks_of_a_target_lie_on_the_objects(tmp_path: Path) -> None:
-    coco = pytest.importorskip("pycocotools.mask")
-    photo(tmp_path / "0.jpg", 1)
-    white = np.zeros((100, 200), np.uint8)
-    white[20:40, 40:120] = 1
-    runs = coco.encode(np.asfortranarray(white))
-    corners = [40, 20, 120, 20, 120, 40, 40, 40]
-    halves = [[40, 20, 80, 20, 80, 40, 40, 40], [80, 20, 120, 20, 120, 40, 80, 40]]
-    objects = {
-        "bbox": [[40, 20, 80, 20]] * 4,
-        "category": [0] * 4,
-        "segmentation": [
-            [corners], halves, {"size": runs["size"], "counts": runs["counts"].decode()}, [],
-        ],
-    }
-    out = tmp_path / "o.wds"
-    sample = {"image": (tmp_path / "0.jpg").read_bytes(), "objects": objects}
-    fdconvert.pack([sample], out, schema={"image": "image", "objects": "json"})
-    loader = fdconvert.Loader(
-        out, batch_size=1, size=(100, 200), crop=None, label=None, objects="objects",
-        output="numpy",
-    )
-    (batch,) = loader.batches()
-    objects = batch.fields["objects"]
-    assert "masks" not in objects.target(0)
-    masks = objects.target(0, mask_size=batch.images.shape[1:3])["masks"]
-    assert masks.dtype == np.uint8
-    assert [(mask == white).all() for mask in masks[:3]] == [True] * 3
-    assert not masks[3].any()
-    with pytest.raises(fdconvert.UsageError, match=r"mask_size: .* \[100, 200\]"):
-        objects.target(0, mask_size=(200, 100))

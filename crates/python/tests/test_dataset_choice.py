@@ -16,10 +16,12 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
+TINY = [fdconvert.transforms.Resize((16, 16))]
+
 
 def loaded(source: Any, **options: Any) -> list[int]:
     """Numbers of the samples of an epoch, in the order of the rows."""
-    with fdconvert.Loader(source, 5, size=16, output="numpy", label=None, **options) as loader:
+    with fdconvert.Loader(source, 5, transform=TINY, output="numpy", label=None, **options) as loader:
         return [int(it) for batch in loader.batches() for it in batch.samples[batch.valid]]
 
 
@@ -96,7 +98,7 @@ def test_a_split_is_chosen_when_one_is_needed(wide: Path) -> None:
     assert whole.classes == ["even", "odd"]
     uses: list[Any] = [len, fdconvert.Loader, list, lambda it: it[0], lambda it: it.labels()]
     for use in uses:
-        with pytest.raises(fdconvert.UsageError, match='train 8, val 4.*split="train"'):
+        with pytest.raises(fdconvert.UsageError, match='train 8, val 4.*split.*"train"'):
             use(whole)
     train, val = whole.split("train"), whole.split(["val"])
     assert (len(train), len(val)) == (8, 4)
@@ -196,24 +198,24 @@ def test_choices_follow_each_other(whole: fdconvert.Dataset) -> None:
 
 
 def test_a_loader_takes_chosen_samples(whole: fdconvert.Dataset) -> None:
+    in_order = fdconvert.Sequential()
     for positions in [range(2, 9), [3, 1, 1, 8], [10, 9]]:
         chosen = whole.select(positions)
         assert loaded(chosen, sampling=fdconvert.Sequential()) == list(range(len(chosen)))
         assert sorted(loaded(chosen)) == list(range(len(chosen)))
-        with fdconvert.Loader(chosen, 4, size=16, crop=None, sampling=fdconvert.Sequential()) as loader:
+        with fdconvert.Loader(chosen, 4, transform=TINY, sampling=in_order, output="numpy") as loader:
             assert loader.classes == whole.classes
             rows = [row for images, _ in loader for row in np.array(images)]
-        with fdconvert.Loader(whole, 12, size=16, crop=None, sampling=fdconvert.Sequential()) as loader:
+        with fdconvert.Loader(whole, 12, transform=TINY, sampling=in_order, output="numpy") as loader:
             every = np.array(next(iter(loader))[0])
         assert all(np.array_equal(row, every[at]) for row, at in zip(rows, positions, strict=True))
     path = str(whole.path)
     assert loaded(whole, seed=3) == loaded(path, seed=3)
-    assert sorted(loaded([whole.select([0, 1]), (path, 1)])) == list(range(14))
-    assert len(loaded([(whole.select(range(4)), 2), whole.select([7])])) == 9
+    assert sorted(loaded(fdconvert.concat([whole.select([0, 1]), path]))) == list(range(14))
     with pytest.raises(fdconvert.UsageError, match="is empty"):
         fdconvert.Loader(whole.select([]))
-    with pytest.raises(fdconvert.UsageError, match="split: choose it by"):
-        fdconvert.Loader(whole, split="train")
+    with pytest.raises(TypeError, match="split by fdconvert.Dataset"):
+        fdconvert.Loader([(path, 1, "train")])  # type: ignore[arg-type]
     with pytest.raises(fdconvert.UsageError, match="transform"):
         fdconvert.Loader(fdconvert.Dataset(path, transform=len))
     assert "select(range(2, 4))" in repr(fdconvert.Loader(whole.select(range(2, 4))))
@@ -221,19 +223,19 @@ def test_a_loader_takes_chosen_samples(whole: fdconvert.Dataset) -> None:
 
 def test_a_checkpoint_belongs_to_its_choice(whole: fdconvert.Dataset) -> None:
     odd = whole.where('label == "odd"')
-    loader = fdconvert.Loader(odd, 2, size=16)
+    loader = fdconvert.Loader(odd, 2, transform=TINY)
     batches = loader.batches()
     next(batches)
     state = loader.state_dict()
     rest = [batch.samples.tolist() for batch in batches]
     same = whole.select([at for at, label in enumerate(whole.labels() or []) if label == 1])
     for again in [odd, same]:
-        resumed = fdconvert.Loader(again, 2, size=16)
+        resumed = fdconvert.Loader(again, 2, transform=TINY)
         resumed.load_state_dict(state)
         assert [batch.samples.tolist() for batch in resumed.batches()] == rest
     for other in [whole, whole.select(range(6)), whole.where('label == "even"')]:
         with pytest.raises(fdconvert.UsageError):
-            fdconvert.Loader(other, 2, size=16).load_state_dict(state)
+            fdconvert.Loader(other, 2, transform=TINY).load_state_dict(state)
 
 
 def test_concat_is_one_dataset_after_the_other(
@@ -248,7 +250,6 @@ def test_concat_is_one_dataset_after_the_other(
     assert keys(both.select([13, 1])) == [whole.key(5), whole.key(1)]
     assert loaded(both, sampling=fdconvert.Sequential()) == list(range(15))
     path = str(whole.path)
-    assert loaded(fdconvert.concat([path, path]), seed=5) == loaded([path, path], seed=5)
     assert repr(both).startswith("<fdconvert.concat([") and "15 samples" in repr(both)
     # Classes are joined by name.
     shutil.copytree(photos / "odd", tmp_path / "more/bee")
@@ -278,7 +279,7 @@ def test_a_mix_gives_each_dataset_its_share_of_an_epoch(whole: fdconvert.Dataset
     assert (len(mixed), mixed.classes, mixed.labels()) == (12, whole.classes, whole.labels())
     assert mixed.schema == whole.schema
     for epoch in range(3):
-        with fdconvert.Loader(mixed, 4, size=16, label=None, seed=epoch) as loader:
+        with fdconvert.Loader(mixed, 4, transform=TINY, label=None, seed=epoch) as loader:
             assert loader.n_samples == 12
             came = collections.Counter(
                 int(it) for batch in loader.batches() for it in batch.samples
@@ -296,7 +297,6 @@ def test_a_mix_gives_each_dataset_its_share_of_an_epoch(whole: fdconvert.Dataset
         lambda: mixed.where("width > 1"),
         lambda: fdconvert.concat([mixed, a]),
         lambda: fdconvert.mix({mixed: 1, a: 1}),
-        lambda: fdconvert.Loader([mixed, a]),
     ]
     for refused in refusals:
         with pytest.raises(fdconvert.UsageError, match="mix"):
@@ -340,7 +340,7 @@ def test_choices_are_pickled(whole: fdconvert.Dataset, wide: Path, tmp_path: Pat
         [sys.executable, "-c", program, str(pickled)], capture_output=True, text=True, check=True
     )
     assert run.stdout.split() == ["8", train.key(1)]
-    loader = fdconvert.Loader(whole.select([4, 4, 2, 9]), 2, size=16)
+    loader = fdconvert.Loader(whole.select([4, 4, 2, 9]), 2, transform=TINY)
     next(iter(loader))
     assert len(pickle.loads(pickle.dumps(loader))) == 2
 

@@ -14,6 +14,8 @@ import pytest
 
 import fdconvert
 from fdconvert import DeviceError, Loader, UsageError
+from fdconvert import transforms as T
+from loading import CROPS, SMALL
 
 # The driver's number for an address that is none.
 ILLEGAL_ADDRESS = 700
@@ -82,18 +84,18 @@ def bare(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def on_gpu(path: Any, batch_size: int = 4, **options: Any) -> Loader:
-    usual: dict[str, Any] = {"seed": 7, "threads": 2, "size": 32, "output": "array", "device": "cuda"}
+    usual: dict[str, Any] = {"seed": 7, "threads": 2, "output": "array", "device": "cuda"}
+    usual["transform"] = SMALL
     return Loader(path, batch_size, **usual | options)
 
 
 def test_batches_are_those_of_the_cpu(fake: Fake, indexed: Path) -> None:
-    cases: list[dict[str, Any]] = [
-        {"crop": "rrc", "dtype": "f16"},
-        {"layout": "nchw", "dtype": "f32"},
-    ]
-    for options in cases:
-        cpu = Loader(indexed, 5, seed=7, size=32, **options)
-        gpu = on_gpu(indexed, 5, **options)
+    for transform in [
+        [*CROPS, T.ToDtype("f16")],
+        [*SMALL, T.ToLayout("nchw"), T.ToDtype("f32")],
+    ]:
+        cpu = Loader(indexed, 5, seed=7, transform=transform, output="numpy")
+        gpu = on_gpu(indexed, 5, transform=transform)
         assert len(cpu) == len(gpu) == 3
         for ours, theirs in zip(gpu.batches(), cpu.batches(), strict=True):
             assert ours.state == theirs.state
@@ -112,10 +114,11 @@ def test_batches_are_those_of_the_cpu(fake: Fake, indexed: Path) -> None:
 
 
 def test_images_are_augmented(fake: Fake, indexed: Path) -> None:
-    for augment in ["autoaugment", ("randaugment", 2, 9), "trivialaugment"]:
-        options: dict[str, Any] = {"crop": None, "augment": augment}
-        plain = dict(on_gpu_by_sample(indexed, crop=None))
-        cpu = Loader(indexed, 4, seed=7, size=32, **options)
+    whole = T.Resize((32, 32))
+    plain = dict(on_gpu_by_sample(indexed, transform=[whole]))
+    for augment in [T.AutoAugment(), T.RandAugment(2, 9), T.TrivialAugmentWide()]:
+        options: dict[str, Any] = {"transform": [whole, augment]}
+        cpu = Loader(indexed, 4, seed=7, output="numpy", **options)
         by_cpu = {
             sample: image
             for batch in cpu.batches()
@@ -141,30 +144,32 @@ def on_gpu_by_sample(path: Any, **options: Any) -> list[tuple[int, Any]]:
 
 def test_fractals_are_those_of_the_cpu(fake: Fake) -> None:
     recipe = "fractal:svd?classes=3&instances=8&points=2000&sampler=lanes64-v1"
-    cases: list[dict[str, Any]] = [
-        {"crop": None, "flip": 0.5},
-        {"dtype": "f16", "layout": "nchw", "mean": (0.5, 0.4, 0.3), "std": (0.2, 0.3, 0.4)},
-        {"dtype": "f32", "augment": "trivialaugment"},
-    ]
-    for options in cases:
-        gpu, cpu = on_gpu(recipe, 5, **options), Loader(recipe, 5, seed=7, size=32, **options)
+    normal = T.Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4))
+    for transform in [
+        [T.Resize((32, 32)), T.RandomHorizontalFlip()],
+        [*SMALL, normal, T.ToDtype("f16"), T.ToLayout("nchw")],
+        [*SMALL, T.TrivialAugmentWide(), T.ToDtype("f32")],
+    ]:
+        gpu = on_gpu(recipe, 5, transform=transform)
+        cpu = Loader(recipe, 5, seed=7, transform=transform, output="numpy")
         for ours, theirs in zip(gpu.batches(), cpu.batches(), strict=True):
             assert np.array_equal(np.asarray(ours.images.cpu()), theirs.images)
             assert np.array_equal(np.asarray(ours.labels), theirs.labels)
         stats = gpu.stats()
         assert stats["drawn_on_gpu"] + stats["decoded_by_cpu"] == stats["samples"] == 24
-        assert stats["drawn_on_gpu"] >= 12
+        # Of the changes of levels, a GPU has about every third.
+        assert stats["drawn_on_gpu"] >= (4 if T.TrivialAugmentWide() in transform else 12)
         assert stats["decoded_by_index"] == stats["failed_on_gpu"] == 0
     del ours, theirs
 
 
 def test_what_decodes(fake: Fake, indexed: Path, bare: Path) -> None:
-    for path, decoder, by_index in [
-        (indexed, "index", 24),
-        (indexed, "cpu", 0),
-        (bare, "auto", 0),
+    for path, device, by_index in [
+        (indexed, fdconvert.Cuda(decoder="index"), 24),
+        (indexed, fdconvert.Cuda(decoder="cpu"), 0),
+        (bare, fdconvert.Cuda(decoder="auto"), 0),
     ]:
-        loader = on_gpu(path, decoder=decoder)
+        loader = on_gpu(path, device=device)
         # Who did not ask for the CPU is told, once, that it had to do all.
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -177,7 +182,7 @@ def test_what_decodes(fake: Fake, indexed: Path, bare: Path) -> None:
 
 
 def test_images_are_kept(fake: Fake, indexed: Path) -> None:
-    loader = on_gpu(indexed, device_cache_bytes=1 << 20)
+    loader = on_gpu(indexed, device=fdconvert.Cuda(cache_bytes=1 << 20))
     for _ in range(3):
         assert sum(len(labels) for _, labels in loader) == 12
     stats = loader.stats()
@@ -187,7 +192,7 @@ def test_images_are_kept(fake: Fake, indexed: Path) -> None:
 
 
 def test_dlpack(fake: Fake, indexed: Path) -> None:
-    images, _ = next(iter(on_gpu(indexed, dtype="f16")))
+    images, _ = next(iter(on_gpu(indexed, transform=[*SMALL, T.ToDtype("f16")])))
     assert images.__dlpack_device__() == (2, 0)
     assert (images.device, images.dtype, images.nbytes) == ("cuda:0", "float16", 4 * 32 * 32 * 6)
     assert repr(images).startswith("fdconvert.DeviceArray(shape=(4, 32, 32, 3)")
@@ -227,11 +232,11 @@ def test_memory_is_used_again(fake: Fake, indexed: Path) -> None:
 
 
 def test_runs_go_on(fake: Fake, indexed: Path) -> None:
-    whole = [np.asarray(images.cpu()) for images, _ in on_gpu(indexed, crop="rrc")]
-    first = on_gpu(indexed, crop="rrc")
+    whole = [np.asarray(images.cpu()) for images, _ in on_gpu(indexed, transform=CROPS)]
+    first = on_gpu(indexed, transform=CROPS)
     next(iter(first))
     state = first.state_dict()
-    second = on_gpu(indexed, crop="rrc")
+    second = on_gpu(indexed, transform=CROPS)
     second.load_state_dict(state)
     rest = [np.asarray(images.cpu()) for images, _ in second]
     assert all(map(np.array_equal, rest, whole[1:])) and len(rest) == 2
@@ -267,9 +272,12 @@ def test_refusals(fake: Fake, indexed: Path, monkeypatch: pytest.MonkeyPatch) ->
         ({"device": "tpu"}, "device"),
         ({"device": "cuda:x"}, "device"),
         ({"output": "numpy"}, "NumPy has no arrays on a GPU"),
-        ({"decoder": "magic"}, "decoder"),
-        ({"out": bytearray(1 << 20)}, "out"),
-        ({"pin_memory": True}, "pin_memory"),
+        ({"device": "cuda:x"}, "device"),
+        ({"output": fdconvert.Output("array", out=bytearray(1 << 20))}, "Output.out"),
+        ({"output": fdconvert.Output("array", pin_memory=True)}, "Output.pin_memory"),
+        ({"views": 2}, "device: several views"),
+        ({"geometry": True}, "device: masks, objects and the geometry"),
+        ({"transform": [*SMALL, T.Function(len)]}, "transform: rows on a GPU are no NumPy arrays"),
     ]
     for options, said in cases:
         with pytest.raises(UsageError, match=said):
@@ -281,7 +289,7 @@ def test_refusals(fake: Fake, indexed: Path, monkeypatch: pytest.MonkeyPatch) ->
         on_gpu(indexed)
     fake.library.fake_cuda_reset()
     with pytest.raises(DeviceError, match="/nowhere/libnvjpeg.so"):
-        on_gpu(indexed, decoder="nvjpeg")
+        on_gpu(indexed, device=fdconvert.Cuda(decoder="nvjpeg"))
     monkeypatch.setenv("FDCONVERT_CUDA_LIB", "/nowhere/libcuda.so")
     with pytest.raises(DeviceError, match="no CUDA driver"):
         on_gpu(indexed)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import fdconvert
-from loading import Row, rows, rows_of, small
+from loading import CROPS, Row, rows, rows_of, small
 
 SIZE = 3
 N_SAMPLES = 12
@@ -42,14 +42,12 @@ class Broken:
         raise ConnectionError("no route to the other ranks")
 
 
-def of_rank(rank: int) -> dict[str, Any]:
+def of_rank(rank: int, exchange: Any = None, size: int = SIZE) -> dict[str, Any]:
     return {
         "batch_size": 2,
-        "rank": rank,
-        "world_size": SIZE,
-        "cache_bytes": 1 << 24,
-        "locality": True,
-        "crop": "rrc",
+        "ranks": fdconvert.Ranks(rank, size, locality=True, exchange=exchange),
+        "cache": 1 << 24,
+        "transform": CROPS,
     }
 
 
@@ -76,8 +74,8 @@ def train(path: Path, rank: int, how: Any, gates: Any, results: Any) -> None:
     exchange = group_of(rank, how) if isinstance(how, Path) else Queues(rank, how)
     if isinstance(how, Path):
         with pytest.raises(fdconvert.UsageError, match=f"rank {rank} of {SIZE}"):
-            small(path, **of_rank((rank + 1) % SIZE), exchange=exchange)
-    loader = small(path, **of_rank(rank), exchange=exchange)
+            small(path, **of_rank((rank + 1) % SIZE, exchange))
+    loader = small(path, **of_rank(rank, exchange))
     epochs: list[tuple[list[Row], dict[str, float]]] = []
     counted: dict[str, float] = {}
     with warnings.catch_warnings(record=True) as said:
@@ -187,7 +185,7 @@ class TestTorch:
 
 
 def test_a_failure_is_told_once_and_costs_reads(beton: Path) -> None:
-    loader = small(beton, **of_rank(0), exchange=Broken())
+    loader = small(beton, **of_rank(0, Broken()))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert [rows(loader) for _ in range(EPOCHS)] == plain(beton, 0)
@@ -207,11 +205,11 @@ def test_a_forked_process_reads_for_itself(beton: Path) -> None:
     queues: list[list[Any]] = [[queue.Queue() for _ in range(2)] for _ in range(2)]
     exchanges = [Queues(rank, queues) for rank in range(2)]
 
-    def make(rank: int, **options: Any) -> fdconvert.Loader:
-        return small(beton, **of_rank(rank) | {"world_size": 2} | options)
+    def make(rank: int, exchange: Any = None) -> fdconvert.Loader:
+        return small(beton, **of_rank(rank, exchange, size=2))
 
     expected = rows(make(0))
-    loaders = [make(rank, exchange=exchange) for rank, exchange in enumerate(exchanges)]
+    loaders = [make(rank, exchange) for rank, exchange in enumerate(exchanges)]
     batches = [loader.batches() for loader in loaders]
     first = rows_of(next(batches[0]))
     pid = os.fork()
@@ -234,11 +232,11 @@ def test_a_forked_process_reads_for_itself(beton: Path) -> None:
 
 
 def test_what_is_no_exchange_is_refused(beton: Path) -> None:
-    with pytest.raises(fdconvert.UsageError, match=r"exchange: int .*all_to_all"):
-        small(beton, **of_rank(0), exchange=3)
-    alone: Any = {"exchange": Broken(), "cache_bytes": 1 << 24, "rank": 0, "world_size": 2}
-    with pytest.raises(fdconvert.UsageError, match="exchange: .*locality"):
-        small(beton, **alone)
+    with pytest.raises(fdconvert.UsageError, match=r"Ranks.exchange: int .*all_to_all"):
+        small(beton, **of_rank(0, 3))
+    alone = fdconvert.Ranks(0, 2, exchange=Broken())
+    with pytest.raises(fdconvert.UsageError, match="Ranks.exchange: .*locality"):
+        small(beton, cache=1 << 24, ranks=alone)
 
 
 def test_torch_is_not_imported_for_it(beton: Path) -> None:
@@ -250,8 +248,8 @@ def test_torch_is_not_imported_for_it(beton: Path) -> None:
             def all_to_all(self, messages):
                 return messages
 
-        loader = fdconvert.Loader({str(beton)!r}, 2, size=32, cache_bytes=1 << 24, locality=True,
-                                  world_size=1, exchange=Exchange())
+        ranks = fdconvert.Ranks(world_size=1, locality=True, exchange=Exchange())
+        loader = fdconvert.Loader({str(beton)!r}, 2, cache=1 << 24, ranks=ranks)
         assert sum(len(labels) for _, labels in loader) == 12
         assert "torch" not in sys.modules
     """

@@ -90,7 +90,7 @@ def test_columns_and_rows_are_those_that_are_shown(plain: Any, tmp_path: Path) -
 
 
 def test_numbers_within_lists_are_not_mixed_with_those_of_other_classes(tmp_path: Path) -> None:
-    def file(name: str, names: list[str]) -> Path:
+    def file(name: str, names: list[str], alone: str | None = None) -> Path:
         label = datasets.ClassLabel(names=names)
         box = datasets.Sequence(datasets.Value("float32"))
         features = {
@@ -110,8 +110,12 @@ def test_numbers_within_lists_are_not_mixed_with_those_of_other_classes(tmp_path
             "both": {"bbox": [[1, 2, 3, 4]], "label": [0], "kind": [0]},
         }
         rows = datasets.Dataset.from_list([row], features=datasets.Features(features))
-        rows.to_parquet(str(tmp_path / f"{name}.parquet"))
-        return tmp_path / f"{name}.parquet"
+        if alone is not None:
+            rows = rows.select_columns(["image", alone])
+        out = tmp_path / f"with {alone}" / f"{name}.parquet"
+        out.parent.mkdir(exist_ok=True)
+        rows.to_parquet(str(out))
+        return out
 
     one, two = file("one", CLASSES), file("two", CLASSES[::-1])
     longer = file("longer", [*CLASSES, "bird"])
@@ -128,8 +132,9 @@ def test_numbers_within_lists_are_not_mixed_with_those_of_other_classes(tmp_path
         with pytest.raises(fdconvert.UsageError, match=f"{what}.*drop_fields=.{field}"):
             fdconvert.pack([one, two], tmp_path / field, format="wds", drop_fields=others)
         if field in ("tags", "pair", "parts"):
-            with pytest.raises(fdconvert.UsageError, match=f"fields: {what}"):
-                fdconvert.Loader([one, two], label=None, fields=[field])
+            alone = [file("one", CLASSES, field), file("two", CLASSES[::-1], field)]
+            with pytest.raises(fdconvert.UsageError, match=f"datasets: {what}"):
+                fdconvert.concat(alone)
     found = fdconvert.pack([one, two], tmp_path / "none", format="wds", drop_fields=fields)
     assert found["samples"] == 2
     # The same numbers, of which one source has more.
@@ -238,8 +243,8 @@ def test_objects_are_the_same_document_both_ways(name: str, field: str, tmp_path
     assert documents[0][1].keys() == documents[0][0].keys()
     for path in (file, *(tmp_path / f"{way}.wds" for way in ("file", "dataset", "stream"))):
         loader = fdconvert.Loader(
-            path, batch_size=3, sampling=fdconvert.Sequential(), label=None, objects=field, size=64,
-            crop="letterbox",
+            path, batch_size=3, sampling=fdconvert.Sequential(), label=None, objects=field,
+            transform=[fdconvert.transforms.Letterbox(64)],
         )
         (batch,) = loader.batches()
         found = batch.fields[field]
@@ -258,7 +263,7 @@ def test_objects_without_known_classes_are_errors(tmp_path: Path) -> None:
         sample = {"image": png(1), "objects": {"bbox": [[0, 0, 8, 8]], **classes}}
         out = tmp_path / f"{number}.wds"
         fdconvert.pack([sample], out, schema={"image": "image", "objects": "json"})
-        loader = fdconvert.Loader(out, batch_size=1, label=None, objects="objects", size=64)
+        loader = fdconvert.Loader(out, batch_size=1, label=None, objects="objects")
         with pytest.raises(fdconvert.DataError, match=what):
             list(loader.batches())
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fdconvert
+from loading import SMALL
 
 EXIF = b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0"
 FORMATS = ["wds", "mds", "parquet"]
@@ -110,7 +111,7 @@ def test_datasets_and_loaders_turn_every_codec(turned: Path, tmp_path: Path, for
     for sample in dataset:
         image = np.asarray(sample["image"])
         assert image.shape == (64, 32, 3) and is_upright(image)
-    loader = fdconvert.Loader(source, batch_size=5, size=32, sampling=fdconvert.Sequential())
+    loader = fdconvert.Loader(source, batch_size=5, transform=SMALL, sampling=fdconvert.Sequential())
     for images, _ in loader:
         assert all(is_upright(np.asarray(image)) for image in images)
 
@@ -128,7 +129,7 @@ def test_a_mask_is_turned_as_its_image(tmp_path: Path) -> None:
         out = tmp_path / f"{name}.wds"
         fdconvert.pack(images, out, format="wds", pair={"mask": masks})
         loader = fdconvert.Loader(
-            out, batch_size=1, size=32, sampling=fdconvert.Sequential(), label=None, masks=["mask"]
+            out, batch_size=1, transform=SMALL, sampling=fdconvert.Sequential(), label=None, masks=["mask"]
         )
         for batch in loader.batches():
             mask = np.asarray(batch.fields["mask"])[0]
@@ -147,7 +148,7 @@ def test_more_than_8_bits_are_rounded_with_a_warning(tmp_path: Path) -> None:
     assert np.array_equal(decoded, np.round(pixels / 257).astype(np.uint8))
     with pytest.warns(RuntimeWarning, match="rounded"):
         fdconvert.Dataset(tmp_path)[0]
-    loader = fdconvert.Loader(tmp_path, batch_size=1, size=32, sampling=fdconvert.Sequential())
+    loader = fdconvert.Loader(tmp_path, batch_size=1, transform=SMALL, sampling=fdconvert.Sequential())
     with pytest.warns(RuntimeWarning, match="rounded") as told:
         for _ in range(2):
             list(loader)

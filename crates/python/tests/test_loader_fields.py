@@ -114,7 +114,7 @@ def test_rows_without_a_sample_have_none_of_the_values(shards: Path, tmp_path: P
                 content = content[:400]
                 info.size = len(content)
             copy.addfile(info, io.BytesIO(content))
-    batch = next(Loader(tmp_path, 12, size=32, on_error="skip", fields=NAMES).batches())
+    batch = next(Loader(tmp_path, 12, errors=fdconvert.Skip(), output="numpy", fields=NAMES).batches())
     (row,) = np.flatnonzero(~batch.valid)
     assert [batch.fields[name][row] for name in NAMES[:3]] == ["", b"", b""]
     assert not batch.fields["vector"][row].any() and batch.fields["label"][row] == 0
@@ -132,7 +132,7 @@ def test_what_cannot_be_asked_for_is_said(shards: Path) -> None:
 
 def test_torch_has_tensors_and_lists(shards: Path) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    dataset = fdconvert.TorchIterable(shards, 4, size=32, fields=["vector", "caption"])
+    dataset = fdconvert.TorchIterable(shards, 4, fields=["vector", "caption"])
     for images, labels, fields in torch.utils.data.DataLoader(dataset, batch_size=None):
         assert images.shape[0] == labels.shape[0] == 4
         assert fields["vector"].dtype == torch.float32 and fields["vector"].shape == (4, 3)

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import by_torchvision
 import fdconvert
 from fdconvert import Loader
-from loading import small
+from fdconvert import transforms as T
+from loading import CROPS, small
 
 GRAY, RGB, PALETTE = 0, 2, 3
 
@@ -162,10 +164,12 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Sample]]:
 
 
 MASK, DEPTH = "mask", "depth"
+SIZE = (40, 48)
+RANDOM: list[T.Transform] = [T.RandomResizedCrop(SIZE), T.RandomHorizontalFlip()]
 
 
-def follow(path: Path, **options: Any) -> Loader:
-    asked = {"fields": [DEPTH], "masks": [MASK], "objects": "objects", "size": (40, 48)}
+def follow(path: Path | fdconvert.Dataset, transform: list[T.Transform], **options: Any) -> Loader:
+    asked = {"fields": [DEPTH], "masks": [MASK], "objects": "objects", "transform": transform}
     return small(path, 50, **asked | options)
 
 
@@ -178,7 +182,7 @@ def test_stored_values_come_where_nothing_is_resized(tmp_path: Path) -> None:
         it["boxes"], it["crowds"] = it["boxes"][:0], it["crowds"][:0]
         it["keypoints"], it["polygons"] = it["keypoints"][:0], it["polygons"][:0]
     path = shard(tmp_path, samples)
-    for batch in follow(path, crop=None, size=8, output="numpy").batches():
+    for batch in follow(path, [T.Resize((8, 8))]).batches():
         assert batch.fields[MASK].dtype == np.uint8 and batch.fields[DEPTH].dtype == np.uint16
         for row, number in enumerate(batch.samples.tolist()):
             assert (batch.fields[MASK][row] == samples[number]["mask"]).all()
@@ -188,12 +192,12 @@ def test_stored_values_come_where_nothing_is_resized(tmp_path: Path) -> None:
 
 def test_a_loop_gets_masks_and_objects(few: tuple[Path, list[Sample]]) -> None:
     path, samples = few
-    loader = follow(path, crop="rrc", output="numpy")
+    loader = follow(path, RANDOM)
     for images, labels, fields in loader:
         assert set(fields) == {DEPTH, MASK, "objects"}
         assert fields[MASK].shape == images.shape[:3] == (len(labels), 40, 48)
         objects = fields["objects"]
-        assert isinstance(objects, fdconvert.Objects)
+        assert isinstance(objects, fdconvert.BatchObjects)
         assert objects.offsets.shape == (len(labels) + 1,) and objects.boxes.dtype == np.float32
         n_objects = len(objects.boxes)
         assert objects.category.dtype == np.int64 and objects.area.shape == (n_objects,)
@@ -204,28 +208,32 @@ def test_a_loop_gets_masks_and_objects(few: tuple[Path, list[Sample]]) -> None:
             assert (one["id"] == one["category"] + 100).all()
             assert len(one["boxes"]) <= len(samples[label]["boxes"])
             assert [len(polygons) for polygons in one["polygons"]] == [2] * len(one["boxes"])
-            target = objects.target(row)
-            assert target["boxes"] is not objects.boxes and set(target) >= {"boxes", "area"}
-            assert target["labels"].tolist() == [category + 1 for category in one["category"]]
         polygons = [it for row in range(len(labels)) for it in objects.of_row(row)["polygons"]]
         points = [polygon for polygons_of_one in polygons for polygon in polygons_of_one]
         np.testing.assert_array_equal(np.concatenate(points), objects.points)
     assert loader.stats()["fields_left_out"] == ["crowds"]
-    again = pickle.loads(pickle.dumps(follow(path)))
+    again = pickle.loads(pickle.dumps(follow(path, RANDOM)))
     assert MASK in next(again.batches()).fields
 
 
 def test_geometry_is_told_where_it_is_asked_for(few: tuple[Path, list[Sample]]) -> None:
     path, samples = few
     assert next(small(path).batches()).geometry is None
-    for batch in small(path, crop="rrc", geometry=True, output="numpy").batches():
+    for batch in small(path, transform=CROPS, geometry=True).batches():
         shown = batch.geometry
-        assert shown is not None and shown.crop.dtype == np.float64
+        assert shown is not None and shown.matrix.dtype == np.float64
+        assert shown.matrix.shape == (len(batch), 3, 3)
         for row, number in enumerate(batch.samples.tolist()):
             height, width = samples[number]["mask"].shape
             assert shown.source[row].tolist() == [width, height]
-            assert shown.area[row].tolist() == [0, 0, 32, 32]
-        assert shown.flipped.dtype == bool
+            assert shown.size[row].tolist() == [32, 32]
+            crop, resize, *flips = T.draw(CROPS, (height, width), seed=7, sample=number)
+            assert resize["resize"]["size"] == [32, 32]
+            part = crop["crop"]
+            ends = [[part["left"], part["top"]], [part["left"] + part["width"], part["top"] + part["height"]]]
+            ends = by_torchvision.through(shown.matrix[row], np.array(ends, float))
+            expected = [[32, 0], [0, 32]] if flips else [[0, 0], [32, 32]]
+            np.testing.assert_allclose(ends, expected, atol=1e-9)
 
 
 def test_what_cannot_be_is_said_by_name(few: tuple[Path, list[Sample]]) -> None:
@@ -233,32 +241,57 @@ def test_what_cannot_be_is_said_by_name(few: tuple[Path, list[Sample]]) -> None:
     with pytest.raises(TypeError, match="masks: give a list"):
         small(path, masks=MASK)
     with pytest.raises(fdconvert.UsageError, match="keypoint_flip"):
-        small(path, objects="objects", keypoint_flip=[0, 0])
+        small(path, objects=fdconvert.Objects("objects", keypoint_flip=[0, 0]))
     with pytest.raises(fdconvert.UsageError, match="min_box"):
-        small(path, objects="objects", min_box=-1.0)
+        small(path, objects=fdconvert.Objects("objects", min_box=-1.0))
     with pytest.raises(fdconvert.UsageError, match="min_box: 33 is not the side .* 32x32 pixels"):
-        small(path, objects="objects", min_box=33)
-    with pytest.raises(fdconvert.UsageError, match=f"mask_fill: 300 does not fit .*`{MASK}`"):
-        small(path, masks=[MASK], crop="letterbox", mask_fill=300)
-    with pytest.raises(fdconvert.UsageError, match="mask_fill: it is for `masks` .* neither"):
-        small(path, fields=["objects"], crop="letterbox", mask_fill=3)
-    with pytest.raises(fdconvert.UsageError, match="letterbox"):
-        small(path, crop="box")
+        small(path, objects=fdconvert.Objects("objects", min_box=33))
+    with pytest.raises(fdconvert.UsageError, match=f"masks: 300 around `{MASK}` does not fit .* 8 bits"):
+        small(path, masks={MASK: 300})
+    with pytest.raises((TypeError, fdconvert.UsageError), match="masks: "):
+        small(path, masks={MASK: -1})
+    with pytest.raises(fdconvert.UsageError, match="AugMix"):
+        follow(path, [*RANDOM, T.AugMix()])
     with pytest.raises(fdconvert.UsageError, match="has no field `maks`"):
         small(path, masks=["maks"])
 
 
-CASES: dict[str, dict[str, Any]] = {
-    "center": {"crop": "center", "resize": 50, "flip": 0.5},
-    "rrc": {"crop": "rrc", "flip": 0.5},
-    "flip": {"crop": None, "flip": 1.0},
-    "plain": {"crop": None, "flip": 0.0},
-    "letterbox": {"crop": "letterbox", "size": 44, "mask_fill": 255, "flip": 0.5},
+WHOLE = T.Resize(SIZE)
+CASES: dict[str, list[T.Transform]] = {
+    "center": [T.Resize(50), T.CenterCrop(SIZE), T.RandomHorizontalFlip()],
+    "center of small ones": [T.CenterCrop((70, 90))],
+    "rrc": RANDOM,
+    "flip": [WHOLE, T.RandomHorizontalFlip(1.0)],
+    "vertical": [WHOLE, T.RandomVerticalFlip()],
+    "plain": [WHOLE],
+    "letterbox": [T.Letterbox(44), T.RandomHorizontalFlip()],
+    "crop": [T.RandomCrop(SIZE, padding=3, pad_if_needed=True)],
+    "edges": [T.RandomCrop(SIZE, pad_if_needed=True, padding_mode="edge")],
+    "pad": [T.Resize((30, 40)), T.Pad((1, 2, 3, 4)), T.RandomHorizontalFlip()],
+    "jitter": [T.ScaleJitter(SIZE, (0.5, 1.5)), T.RandomCrop(SIZE, pad_if_needed=True)],
+    "rotation": [WHOLE, T.RandomRotation(45)],
+    "rotation of all": [T.RandomRotation((10, 80), expand=True), WHOLE],
+    "affine": [WHOLE, T.RandomAffine(30, (0.2, 0.3), (0.7, 1.4), (-10, 10, -5, 5))],
+    "perspective": [WHOLE, T.RandomPerspective(0.4, 0.8)],
+    "many": [
+        T.RandomRotation(20),
+        T.RandomResizedCrop((60, 50), (0.3, 1.0)),
+        T.RandomApply([T.RandomVerticalFlip(1.0), T.RandomAffine(10, shear=5)]),
+        T.RandomHorizontalFlip(),
+        T.RandomChoice([T.CenterCrop((70, 48)), T.RandomCrop((70, 48), padding=20)]),
+        T.ColorJitter(0.4),
+        T.RandomPerspective(0.2),
+    ],
 }
+FILL = 255
+"""What masks show around the image."""
+
+WARPED = {"rotation", "rotation of all", "affine", "perspective", "many"}
+"""Those that torchvision takes long for."""
 
 
 class TestTorchvision:
-    """Each operation on a thousand samples."""
+    """Each operation on a thousand samples, those of ``WARPED`` on fewer."""
 
     @pytest.fixture(autouse=True)
     def installed(self) -> None:
@@ -267,37 +300,49 @@ class TestTorchvision:
 
     @pytest.mark.parametrize("name", CASES)
     def test_is_what_v2_does(self, many: tuple[Path, list[Sample]], name: str) -> None:
-        path, samples = many
-        options = CASES[name]
+        path, samples = chosen(many, name)
         n_rows = n_objects = n_flipped = 0
-        one = follow(path, threads=1, output="numpy", **options).batches()
-        four = follow(path, threads=4, output="numpy", **options).batches()
+        one = follow(path, CASES[name], threads=1, masks={MASK: FILL}).batches()
+        four = follow(path, CASES[name], threads=4, masks={MASK: FILL}).batches()
         for batch, other in zip(one, four, strict=True):
             same(batch, other)
             for row, number in enumerate(batch.samples.tolist()):
-                n_objects += compare(batch, row, samples[number], options)
+                changes = drawn(CASES[name], samples[number], number)
+                n_objects += compare(batch, row, samples[number], changes)
                 n_rows += 1
-            assert batch.geometry is not None
-            n_flipped += int(batch.geometry.flipped.sum())
-        assert n_rows == 1000 and n_objects > 1000
-        assert abs(n_flipped - 1000 * options["flip"]) < 100
+                n_flipped += "horizontal_flip" in changes
+        assert n_rows == len(samples) and n_objects > n_rows
+        p = [it.spec["RandomHorizontalFlip"]["p"] for it in CASES[name] if "Horizontal" in repr(it)]
+        assert abs(n_flipped - n_rows * sum(p)) < n_rows / 10
 
     @pytest.mark.parametrize("name", CASES)
     def test_run_lengths_are_what_v2_makes_of_their_masks(
         self, many: tuple[Path, list[Sample]], name: str
     ) -> None:
-        path, samples = many
-        options = {"objects": "crowds", "fields": [], "masks": [], **CASES[name]}
+        path, samples = chosen(many, name)
+        options: dict[str, Any] = {"objects": "crowds", "fields": [], "masks": []}
         n_masks = 0
-        one = follow(path, threads=1, output="numpy", **options).batches()
-        four = follow(path, threads=4, output="torch", **options).batches()
+        one = follow(path, CASES[name], threads=1, **options).batches()
+        four = follow(path, CASES[name], threads=4, **options | {"output": "torch"}).batches()
         for batch, other in zip(one, four, strict=True):
             found, others = batch.fields["crowds"], other.fields["crowds"]
             for row, number in enumerate(batch.samples.tolist()):
                 masks = found.run_lengths(row)
                 assert masks == others.run_lengths(row)
-                n_masks += compare_masks(batch, row, samples[number], options, masks)
-        assert n_masks > 1000
+                changes = drawn(CASES[name], samples[number], number)
+                n_masks += compare_masks(batch, row, samples[number], changes, masks)
+        assert n_masks > len(samples)
+
+
+def chosen(many: tuple[Path, list[Sample]], name: str) -> tuple[fdconvert.Dataset, list[Sample]]:
+    path, samples = many
+    samples = samples[:150] if name in WARPED else samples
+    return fdconvert.Dataset(path).select(range(len(samples))), samples
+
+
+def drawn(transform: list[T.Transform], sample: Sample, number: int) -> list[Any]:
+    """The changes of a sample's image, of which what follows it sees those that move pixels."""
+    return T.draw(transform, sample["mask"].shape, seed=7, sample=number)
 
 
 def same(batch: fdconvert.Batch, other: fdconvert.Batch) -> None:
@@ -309,51 +354,24 @@ def same(batch: fdconvert.Batch, other: fdconvert.Batch) -> None:
         assert (getattr(objects, name) == getattr(others, name)).all()
 
 
-def mover(batch: fdconvert.Batch, row: int, options: dict[str, Any]) -> Any:
-    """The steps of torchvision that lead to a row."""
-    functional = pytest.importorskip("torchvision.transforms.v2.functional")
-    geometry = batch.geometry
-    assert geometry is not None
-    size = list(batch.images.shape[1:3])
-
-    def moved(it: Any, fill: int = 0) -> Any:
-        if options["crop"] == "center":
-            it = functional.center_crop(functional.resize(it, [options["resize"]]), size)
-        elif options["crop"] == "rrc":
-            left, top, width, height = (int(side) for side in geometry.crop[row])
-            it = functional.resized_crop(it, top, left, height, width, size)
-        elif options["crop"] == "letterbox":
-            it = functional.resize(it, None, max_size=size[0])
-            height, width = functional.get_size(it)
-            left, top = (size[1] - width) // 2, (size[0] - height) // 2
-            right, bottom = size[1] - width - left, size[0] - height - top
-            it = functional.pad(it, [left, top, right, bottom], fill=fill)
-        else:
-            it = functional.resize(it, size)
-        return functional.horizontal_flip(it) if geometry.flipped[row] else it
-
-    return moved
-
-
 def compare_masks(
     batch: fdconvert.Batch,
     row: int,
     sample: Sample,
-    options: dict[str, Any],
+    changes: list[Any],
     masks: list[dict[str, Any] | None],
 ) -> int:
     """Compare run lengths with what torchvision makes of the masks; how many there are."""
     torch = pytest.importorskip("torch")
     tv_tensors = pytest.importorskip("torchvision.tv_tensors")
     functional = pytest.importorskip("torchvision.transforms.v2.functional")
-    moved = mover(batch, row, options)
     objects = batch.fields["crowds"].of_row(row)
     assert len(masks) == len(objects["boxes"])
     for mask, number in zip(masks, objects["category"].tolist(), strict=True):
         stored = torch.from_numpy(sample["crowds"][number].astype(np.uint8))[None]
         # Told of a larger image, it is brought to the size of the stored one first.
         given = functional.resize(tv_tensors.Mask(stored), list(sample["mask"].shape))
-        expected = moved(given)[0].numpy()
+        expected = by_torchvision.moved(changes, given, fill=0)[0].numpy()
         assert mask == {"size": list(batch.images.shape[1:3]), "counts": run_lengths(expected)}
     if masks:
         with contextlib.suppress(ImportError):
@@ -363,24 +381,32 @@ def compare_masks(
     return len(masks)
 
 
-def compare(batch: fdconvert.Batch, row: int, sample: Sample, options: dict[str, Any]) -> int:
+def compare(batch: fdconvert.Batch, row: int, sample: Sample, changes: list[Any]) -> int:
     """Compare a row with what torchvision makes of it; how many objects it shows."""
     torch = pytest.importorskip("torch")
     tv_tensors = pytest.importorskip("torchvision.tv_tensors")
     functional = pytest.importorskip("torchvision.transforms.v2.functional")
-    size, moved = list(batch.images.shape[1:3]), mover(batch, row, options)
-    fill = options.get("mask_fill", 0)
-    for name, stored in ((MASK, sample["mask"]), (DEPTH, sample["depth"])):
+    size = list(batch.images.shape[1:3])
+    for name, stored, fill in ((MASK, sample["mask"], FILL), (DEPTH, sample["depth"], 0)):
         mask = tv_tensors.Mask(torch.from_numpy(stored.astype(np.int32))[None])
-        expected = moved(mask, fill)[0].numpy()
-        assert (batch.fields[name][row] == expected).all(), name
+        expected = by_torchvision.moved(changes, mask, fill)[0].numpy()
+        assert (batch.fields[name][row] == expected).all(), (name, changes)
 
     canvas = sample["mask"].shape
+    # It moves no boxes into pixels that are repeated.
+    changes = [plain_padding(change) for change in changes]
     boxes = torch.from_numpy(sample["boxes"])
     given = tv_tensors.BoundingBoxes(boxes, format="XYWH", canvas_size=canvas)
     given = functional.convert_bounding_box_format(given, new_format="XYXY")
     # Not every operation does it, and what reaches out is left out by the next step.
-    clamped = functional.clamp_bounding_boxes(moved(given))
+    matrix = batch.geometry.matrix[row]
+    clamped = functional.clamp_bounding_boxes(by_torchvision.moved(changes, given))
+    expands = '"expand": true' in json.dumps(changes)
+    if expands:
+        # It rounds the size of such an image, and moves boxes as if it did not.
+        exact = enclosing(matrix, np.asarray(given)).clip(0, [size[1], size[0]] * 2)
+        assert np.abs(exact - clamped.numpy()).max(initial=0) < 1.5
+        clamped[...] = torch.from_numpy(exact)
     expected, kept = functional.sanitize_bounding_boxes(clamped, min_size=1.0, min_area=0.0)
     objects = batch.fields["objects"]
     found = objects.of_row(row)
@@ -390,16 +416,19 @@ def compare(batch: fdconvert.Batch, row: int, sample: Sample, options: dict[str,
     assert (found["iscrowd"] == found["category"] % 2).all()
 
     points = torch.from_numpy(sample["keypoints"][kept.numpy()])
-    keypoints = moved(tv_tensors.KeyPoints(points, canvas_size=canvas))
+    keypoints = by_torchvision.moved(changes, tv_tensors.KeyPoints(points, canvas_size=canvas))
+    if expands:
+        keypoints = torch.from_numpy(by_torchvision.through(matrix, points.numpy()))
     near(found["keypoints"][..., :2], keypoints)
     inside = ((keypoints >= 0) & (keypoints < torch.tensor([size[1], size[0]]))).all(dim=-1)
     assert (found["keypoints"][..., 2] == inside.numpy() * 2.0).all()
 
     # A point as a box without sides, which is not clipped.
     corners = torch.from_numpy(sample["polygons"][kept.numpy()]).reshape(-1, 2)
-    corners = torch.cat([corners, corners], dim=1)
-    moved_corners = moved(
-        tv_tensors.BoundingBoxes(corners, format="XYXY", canvas_size=canvas, clamping_mode=None)
+    pairs = torch.cat([corners, corners], dim=1)
+    moved_corners = by_torchvision.moved(
+        changes,
+        tv_tensors.BoundingBoxes(pairs, format="XYXY", canvas_size=canvas, clamping_mode=None),
     )
     begin, end = objects.offsets[row : row + 2]
     of_row = (objects.polygon_objects >= begin) & (objects.polygon_objects < end)
@@ -408,8 +437,23 @@ def compare(batch: fdconvert.Batch, row: int, sample: Sample, options: dict[str,
     if len(polygons):
         first, last = polygons[0], polygons[-1] + 1
         shown = objects.points[objects.polygon_offsets[first] : objects.polygon_offsets[last]]
-        near(shown, moved_corners[:, :2])
+        if not expands:
+            near(shown, moved_corners[:, :2])
+        near(shown, torch.from_numpy(by_torchvision.through(matrix, corners.numpy())))
     return int(kept.sum())
+
+
+def enclosing(matrix: Any, boxes: Any) -> Any:
+    left, top, right, bottom = boxes.T
+    corners = np.array([[left, top], [right, top], [left, bottom], [right, bottom]])
+    moved = by_torchvision.through(matrix, corners.transpose(2, 0, 1))
+    return np.concatenate([moved.min(axis=1), moved.max(axis=1)], axis=1)
+
+
+def plain_padding(change: Any) -> Any:
+    if not isinstance(change, dict) or "pad" not in change:
+        return change
+    return {"pad": change["pad"] | {"padding_mode": "constant"}}
 
 
 def near(found: Any, expected: Any) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 import fdconvert
 from fdconvert import Loader
-from loading import small
+from fdconvert import transforms as T
+from loading import SMALL, small
 
 
 @pytest.fixture(scope="module")
@@ -73,36 +74,39 @@ def test_any_field_may_be_the_label(table: Path, shards: Path) -> None:
 
 
 def test_labels_are_soft_where_batches_are_mixed(beton: Path, shards: Path) -> None:
-    ways: list[dict[str, Any]] = [{"mixup": 0.2}, {"cutmix": 1.0}]
-    for options in [*ways, {"mixup": 1, "cutmix": 1, "mix_prob": 0.5}]:
-        for images, labels in small(beton, **options):
+    both = T.RandomChoice([T.MixUp(), T.CutMix()])
+    for way in [T.MixUp(0.2), T.CutMix(), both, T.RandomApply([both], 0.5)]:
+        for images, labels in small(beton, transform=[*SMALL, way]):
             assert images.dtype == np.uint8
             assert labels.shape == (4, 2) and labels.dtype == np.float32
             np.testing.assert_allclose(labels.sum(axis=1), 1, rtol=1e-6)
-    (_, labels), *_ = small(beton, 5, mixup=0.2, mix_prob=0.0, num_classes=10)
+    never = T.RandomApply([T.MixUp(0.2, num_classes=10)], 0.0)
+    (_, labels), *_ = small(beton, 5, transform=[*SMALL, never])
     assert labels.shape == (5, 10) and set(labels.flat) == {0.0, 1.0}
-    for _, labels in small(shards, 5, label="classes", mixup=0.4):
+    for _, labels in small(shards, 5, label="classes", transform=[*SMALL, T.MixUp(0.4)]):
         assert labels.shape[1] == 5 and labels.dtype == np.float32
     # One row has none to mix with.
-    pairs = zip(small(beton, 1), small(beton, 1, mixup=1.0), strict=True)
+    pairs = zip(small(beton, 1), small(beton, 1, transform=[*SMALL, T.MixUp()]), strict=True)
     assert all((plain[0] == mixed[0]).all() for plain, mixed in pairs)
 
 
 def test_what_cannot_be_mixed_is_said(beton: Path, table: Path) -> None:
+    mixed = [*SMALL, T.MixUp(0.2)]
     refused: list[tuple[Path, dict[str, Any], str]] = [
-        (beton, {"mixup": -1.0}, "mixup: -1"),
-        (beton, {"mixup": 0.2, "cutmix": 1.0, "switch_prob": 2.0}, "switch_prob: 2"),
-        (beton, {"num_classes": 5}, "num_classes: it is for `mixup` and `cutmix`"),
-        (beton, {"mixup": 0.2, "label": None}, "label: mixup and cutmix need labels"),
-        (table, {"mixup": 0.2, "label": "score"}, "label: `score` is of kind float"),
-        (table, {"mixup": 0.2, "label": "id"}, "num_classes: .*say how many"),
-        (beton, {"mixup": 0.2, "device": "cuda", "output": "array"}, "mixup: batches on a GPU"),
+        (beton, {"transform": [*SMALL, T.MixUp(-1.0)]}, "transform: .*-1"),
+        (beton, {"transform": mixed, "label": None}, "label: .* need labels"),
+        (table, {"transform": mixed, "label": "score"}, "label: `score` is of kind float"),
+        (table, {"transform": mixed, "label": "id"}, "transform: .*num_classes"),
+        (beton, {"transform": mixed, "device": "cuda", "output": "array"}, "transform: batches on a GPU"),
+        (beton, {"transform": mixed, "views": 2}, "views: MixUp and CutMix mix the labels of rows"),
+        (beton, {"views": {"a": (1, mixed), "b": (1, SMALL)}}, "views: MixUp and CutMix"),
     ]
     for path, options, said in refused:
         with pytest.raises(ValueError, match=f"^{said}"):
             Loader(path, **options)
-    with pytest.raises(ValueError, match=r"num_classes: sample \d+ has the label \d+, which"):
-        list(small(table, label="id", mixup=0.2, num_classes=3, on_error="skip"))
+    few = [*SMALL, T.MixUp(0.2, num_classes=3)]
+    with pytest.raises(ValueError, match=r"transform: num_classes: sample \d+ has the label \d+, which"):
+        list(small(table, label="id", transform=few, errors=fdconvert.Skip()))
 
 
 class TestTorchvision:
@@ -118,11 +122,10 @@ class TestTorchvision:
         import torch
         from torchvision.transforms import v2
 
-        options: dict[str, Any] = {"label": "id", "dtype": "f32", "layout": "nchw"}
-        options |= {"size": (17, 23), "output": "torch", "batch_size": batch_size}
-        ways: dict[str, Any] = {kind.lower(): 0.7, "num_classes": 12}
-        mixed = small(table, **options | ways)
-        plain = small(table, **options)
+        options: dict[str, Any] = {"label": "id", "output": "torch", "batch_size": batch_size}
+        form = [T.Resize((17, 23)), T.ToDtype("f32"), T.ToLayout("nchw")]
+        mixed = small(table, transform=[*form, getattr(T, kind)(0.7, num_classes=12)], **options)
+        plain = small(table, transform=form, **options)
         transform = getattr(v2, kind)(num_classes=12)
         n_boxes, n_batches = 0, 0
         for _ in range(n_epochs):

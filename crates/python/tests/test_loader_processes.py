@@ -65,7 +65,9 @@ def test_ctrl_c_ends_the_waiting(beton: Path) -> None:
         import fdconvert, signal, sys
         # A shell that started the tests in the background ignores it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        loader = fdconvert.Loader({str(beton)!r}, 1, size=32, prefetch_bytes=2 * 32 * 32 * 3)
+        small = [fdconvert.transforms.Resize((32, 32))]
+        two = fdconvert.Prefetch(bytes=2 * 32 * 32 * 3)
+        loader = fdconvert.Loader({str(beton)!r}, 1, transform=small, prefetch=two)
         batches = iter(loader)
         kept = [next(batches), next(batches)]
         before = loader.state_dict()

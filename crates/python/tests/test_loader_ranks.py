@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import fdconvert
-from loading import rows, rows_of, small
+from loading import CROPS, rows, rows_of, small
 
 
 def test_ranks_share_the_dataset(beton: Path) -> None:
-    ranks = [small(beton, 2, rank=rank, world_size=2) for rank in range(2)]
+    ranks = [small(beton, 2, ranks=fdconvert.Ranks(rank, 2)) for rank in range(2)]
     assert [len(rank) for rank in ranks] == [3, 3]
     shares = [[row[0] for row in rows(rank)] for rank in ranks]
     assert sorted(shares[0] + shares[1]) == list(range(12))
@@ -27,10 +27,14 @@ def test_ranks_share_the_dataset(beton: Path) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_rows_go_to_the_ranks_that_keep_their_samples(beton: Path, size: int) -> None:
-    plain = small(beton, 4, crop="rrc")
+    plain = small(beton, 4, transform=CROPS)
     ranks = [
         small(
-            beton, 4 // size, crop="rrc", rank=rank, world_size=size, cache_bytes=1 << 24, locality=True
+            beton,
+            4 // size,
+            transform=CROPS,
+            cache=1 << 24,
+            ranks=fdconvert.Ranks(rank, size, locality=True),
         )
         for rank in range(size)
     ]
@@ -44,10 +48,10 @@ def test_rows_go_to_the_ranks_that_keep_their_samples(beton: Path, size: int) ->
     # Once for its owner, and for each row that moved.
     assert sum(it["reads"] for it in stats) <= 12 + sum(it["moved"] for it in stats)
     assert sum(it["hits"] + it["reads"] for it in stats) == 36
-    with pytest.raises(fdconvert.UsageError, match="cache_bytes"):
-        small(beton, locality=True)
-    with pytest.raises(fdconvert.UsageError, match="ranks_per_cache"):
-        small(beton, cache_bytes=1 << 20, ranks_per_cache=0)
+    with pytest.raises(fdconvert.UsageError, match="Ranks.locality|Cache.bytes"):
+        small(beton, ranks=fdconvert.Ranks(locality=True))
+    with pytest.raises(fdconvert.UsageError, match="Cache.ranks_per_cache: 1 ranks are no"):
+        small(beton, cache=fdconvert.Cache(1 << 20, ranks_per_cache=2))
 
 
 def rank_of_a_machine(path: Path, options: dict[str, Any], ready: Any, results: Any) -> None:
@@ -69,14 +73,14 @@ def test_processes_of_a_machine_read_every_sample_once(
     size = 3
     context = multiprocessing.get_context("spawn")
     ready, results = context.Barrier(size), context.Queue()
-    shared = {"world_size": size, "cache_bytes": 1 << 24, "cache_folder": tmp_path / "cache"}
-    if locality:
-        shared |= {"locality": True, "ranks_per_cache": size}
-    processes = [
-        context.Process(
-            target=rank_of_a_machine, args=(beton, shared | {"rank": rank}, ready, results)
-        )
+    cache = fdconvert.Cache(1 << 24, tmp_path / "cache", ranks_per_cache=size if locality else 1)
+    options = [
+        {"cache": cache, "ranks": fdconvert.Ranks(rank, size, locality=locality)}
         for rank in range(size)
+    ]
+    processes = [
+        context.Process(target=rank_of_a_machine, args=(beton, of_rank, ready, results))
+        for of_rank in options
     ]
     for process in processes:
         process.start()
@@ -98,8 +102,8 @@ def in_environment(beton: Path, code: str = "", **variables: str) -> tuple[Any, 
         {code}
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            loader = fdconvert.Loader({str(beton)!r}, 2, size=32, **options)
-            fdconvert.Loader({str(beton)!r}, 2, size=32, **options)
+            loader = fdconvert.Loader({str(beton)!r}, 2, **options)
+            fdconvert.Loader({str(beton)!r}, 2, **options)
         samples = [int(it) for batch in loader.batches() for it in batch.samples]
         found = [loader.rank, loader.world_size, samples]
         json.dump([found, [f"{{it.filename}} {{it.message}}" for it in said]], sys.stdout)
@@ -126,8 +130,8 @@ def test_ranks_are_those_of_the_launcher(beton: Path) -> None:
         (*ranks, _), _ = in_environment(beton, **{f"{mpi}_RANK": "1", f"{mpi}_SIZE": "3"})
         assert ranks == [1, 3]
     for code, variables in [
-        ("options = dict(rank=0, world_size=1)", {"RANK": "1", "WORLD_SIZE": "2"}),
-        ("options = dict(world_size=1)", {"RANK": "1", "WORLD_SIZE": "2"}),
+        ("options = dict(ranks=fdconvert.Ranks(0, 1))", {"RANK": "1", "WORLD_SIZE": "2"}),
+        ("options = dict(ranks=fdconvert.Ranks(world_size=1))", {"RANK": "1", "WORLD_SIZE": "2"}),
         ("", {"RANK": "0", "WORLD_SIZE": "1"}),
         ("", {"RANK": "0", "PMIX_RANK": "0", "LOCAL_RANK": "0"}),
         ("", {}),
@@ -140,7 +144,7 @@ def test_ranks_that_cannot_be_are_refused(beton: Path) -> None:
     for rank in ["2", "-1", "x"]:
         found, (said,) = in_environment(beton, RANK=rank, WORLD_SIZE="2")
         assert found is None
-        assert f"rank: RANK={rank} and WORLD_SIZE=2 are not a rank and a size" in said
+        assert f"ranks: RANK={rank} and WORLD_SIZE=2 are not a rank and a size" in said
 
 
 def test_a_group_that_is_initialised_tells_the_rank(beton: Path) -> None:
@@ -158,11 +162,11 @@ def test_a_group_that_is_initialised_tells_the_rank(beton: Path) -> None:
 @pytest.mark.parametrize(
     ("variables", "cure"),
     [
-        ({"SLURM_PROCID": "1", "SLURM_NTASKS": "4"}, "rank=1, world_size=4"),
-        ({"HOROVOD_RANK": "0", "HOROVOD_SIZE": "2"}, "rank=0, world_size=2"),
-        ({"WORLD_SIZE": "2", "LOCAL_RANK": "1"}, "rank=..., world_size=2"),
-        ({"RANK": "1"}, "rank=1, world_size=..."),
-        ({"PMIX_RANK": "3"}, "rank=3, world_size=..."),
+        ({"SLURM_PROCID": "1", "SLURM_NTASKS": "4"}, "ranks=fdconvert.Ranks(1, 4)"),
+        ({"HOROVOD_RANK": "0", "HOROVOD_SIZE": "2"}, "ranks=fdconvert.Ranks(0, 2)"),
+        ({"WORLD_SIZE": "2", "LOCAL_RANK": "1"}, "ranks=fdconvert.Ranks(..., 2)"),
+        ({"RANK": "1"}, "ranks=fdconvert.Ranks(1, ...)"),
+        ({"PMIX_RANK": "3"}, "ranks=fdconvert.Ranks(3, ...)"),
     ],
 )
 def test_variables_that_are_not_taken_are_told(
@@ -177,7 +181,7 @@ def test_variables_that_are_not_taken_are_told(
 def test_a_group_that_is_initialised_later_is_an_error(
     beton: Path, monkeypatch: pytest.MonkeyPatch, pickled: bool
 ) -> None:
-    loader, given = small(beton), small(beton, rank=0, world_size=1)
+    loader, given = small(beton), small(beton, ranks=fdconvert.Ranks(0, 1))
     group = types.ModuleType("torch.distributed")
     vars(group).update(is_available=lambda: True, is_initialized=lambda: True)
     vars(group).update(get_rank=lambda: 1, get_world_size=lambda: 2)

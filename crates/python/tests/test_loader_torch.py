@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import fdconvert
-from loading import small
+from fdconvert import transforms as T
+from loading import SMALL, small
 
 
 def test_torch_is_asked_for_only_when_needed(beton: Path) -> None:
@@ -42,9 +43,9 @@ class TestTorch:
     @pytest.mark.parametrize("layout", ["nhwc", "nchw"])
     def test_tensors(self, torch: Any, beton: Path, layout: Any) -> None:
         for dtype, kind in [("u8", torch.uint8), ("f16", torch.float16), ("f32", torch.float32)]:
-            options: dict[str, Any] = {"dtype": dtype, "layout": layout}
-            (images, labels), *_ = small(beton, output="torch", **options)
-            (expected, classes), *_ = small(beton, **options)
+            form = [*SMALL, T.ToDtype(dtype), T.ToLayout(layout)]
+            (images, labels), *_ = small(beton, output="torch", transform=form)
+            (expected, classes), *_ = small(beton, transform=form)
             assert images.dtype == kind and labels.dtype == torch.int64
             np.testing.assert_array_equal(images.numpy(), expected)
             np.testing.assert_array_equal(labels.numpy(), classes)
@@ -66,13 +67,13 @@ class TestTorch:
 
     def test_out_and_pinned(self, torch: Any, beton: Path) -> None:
         out = torch.zeros(4, 32, 32, 3, dtype=torch.float16)
-        for images, _ in small(beton, output="torch", dtype="f16", out=out):
+        for images, _ in small(beton, transform=[*SMALL, T.ToDtype("f16")], output=fdconvert.Output("torch", out=out)):
             assert images.data_ptr() == out.data_ptr()
         if torch.cuda.is_available():
-            for images, labels in small(beton, output="torch", pin_memory=True):
+            for images, labels in small(beton, output=fdconvert.Output("torch", pin_memory=True)):
                 assert images.is_pinned() and labels.is_pinned()
             return
-        loader = small(beton, output="torch", pin_memory=True)
+        loader = small(beton, output=fdconvert.Output("torch", pin_memory=True))
         with pytest.warns(RuntimeWarning, match="pin_memory"):
             assert len(list(loader)) == 3
         assert len(list(loader)) == 3
@@ -82,7 +83,7 @@ class TestTorch:
             return [images.numpy().tobytes() for images, _ in loader]
 
         def make() -> fdconvert.TorchIterable:
-            return fdconvert.TorchIterable(beton, 4, seed=7, threads=2, size=32)
+            return fdconvert.TorchIterable(beton, 4, seed=7, threads=2, transform=SMALL)
 
         dataset = make()
         loader = torch.utils.data.DataLoader(dataset, batch_size=None)

@@ -12,6 +12,7 @@ import pytest
 
 import fdconvert
 from fdconvert import Dataset, Loader
+from fdconvert import transforms as T
 
 PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
 
@@ -85,10 +86,9 @@ def test_notebooks_show_the_first_samples(photos: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layout", ["nhwc", "nchw"])
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
-def test_notebooks_show_batches(beton: Path, layout: str, dtype: str) -> None:
-    arguments: dict[str, Any] = {"layout": layout, "dtype": dtype}
-    arguments |= {"batch_size": 5, "size": 64, "sampling": fdconvert.Sequential()}
-    with Loader(beton, **arguments) as loader:
+def test_notebooks_show_batches(beton: Path, layout: Any, dtype: str) -> None:
+    form = [T.Resize((64, 64)), T.ToDtype(dtype), T.ToLayout(layout)]
+    with Loader(beton, 5, transform=form, sampling=fdconvert.Sequential()) as loader:
         batch = next(iter(loader.batches()))
         html = batch._repr_html_()
         shown = pictures(html)

@@ -13,6 +13,8 @@ import pytest
 
 import fdconvert
 from fdconvert import Array, Dataset, Loader
+from fdconvert import transforms as T
+from loading import SMALL
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +32,18 @@ def regression(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_labels_are_never_invented(regression: Path, beton: Path) -> None:
     with pytest.raises(ValueError, match=r"label: .*`label` \(float\).*name `label` or `id`"):
         Loader(regression)
-    named = Loader(regression, 12, size=32, label="id", sampling=fdconvert.Sequential())
+    named = Loader(regression, 12, label="id", output="numpy", sampling=fdconvert.Sequential())
     assert sorted(next(iter(named))[1].tolist()) == list(range(12))
     assert named.stats()["fields_left_out"] == ["label"]
-    scored = Loader(regression, 12, size=32, label="label", sampling=fdconvert.Sequential())
+    scored = Loader(regression, 12, label="label", output="numpy", sampling=fdconvert.Sequential())
     scores = next(iter(scored))[1]
     assert scores.dtype == np.float64 and sorted(scores * 2) == list(range(12))
     for path in [regression, beton]:
-        loader = Loader(path, 4, size=32, label=None)
+        loader = Loader(path, 4, label=None)
         batch = next(loader.batches())
         assert batch.labels is None and len(batch) == 4
         images, labels = next(iter(loader))
-        assert images.shape == (4, 32, 32, 3) and labels is None
+        assert images.shape == (4, 224, 224, 3) and labels is None
     with pytest.raises(ValueError, match="no label `class`"):
         Loader(beton, label="class")
 
@@ -51,7 +53,7 @@ def test_skipped_rows_have_no_label_of_their_own(photos: Path, tmp_path: Path) -
     fdconvert.unpack(tmp_path / "x.beton", tmp_path / "files")
     victim = sorted((tmp_path / "files").rglob("*.jpg"))[8]
     victim.write_bytes(victim.read_bytes()[:400])
-    batch = next(Loader(tmp_path / "files", 12, size=32, on_error="skip").batches())
+    batch = next(Loader(tmp_path / "files", 12, errors=fdconvert.Skip(), output="numpy").batches())
     assert batch.valid.sum() == 11 and batch.labels.min() == 0
     assert not batch.labels[~batch.valid].any()
 
@@ -70,8 +72,8 @@ CUT = """
     whole = [sample["image"].tobytes() for sample in dataset]
     assert len(list(raw)) == 12
     in_order = fdconvert.Sequential()
-    loaders = [fdconvert.Loader(path, 1, size=32, threads=2, on_error=errors, sampling=in_order)
-               for errors in ["skip", "substitute", "raise"]]
+    loaders = [fdconvert.Loader(path, 1, threads=2, errors=errors, sampling=in_order)
+               for errors in [fdconvert.Skip(), fdconvert.Substitute(), "raise"]]
     expected = [next(loader.batches()).images.tobytes() for loader in loaders]
     for file in files:
         os.truncate(file, os.path.getsize(file) * 2 // 3)
@@ -155,14 +157,15 @@ def test_errors_speak_python(beton: Path, photos: Path, tmp_path: Path) -> None:
     limited = said(small.__getitem__, 0, kind=fdconvert.DataError)
     assert limited.endswith("over the limit of 5; to raise it: max_pixels")
     assert said(Loader, beton, 0).startswith("batch_size: ")
-    assert said(Loader, beton, rank=2, world_size=2).startswith("rank: ")
+    assert said(fdconvert.Ranks, 2, 2).startswith("Ranks.rank: ")
     missing = said(Dataset, "/no/such", kind=FileNotFoundError)
     assert missing == "[Errno 2] No such file or directory: '/no/such'"
     assert "[dataset[i] for i in positions]" in said(Dataset(beton).__getitem__, [0, 1], kind=TypeError)
 
 
 def test_spellings_and_statistics(beton: Path) -> None:
-    loader = Loader(beton, 4, size=32, dtype="float32", layout="NCHW")
+    form = [*SMALL, T.ToDtype("float32"), T.ToLayout("NCHW")]  # type: ignore[arg-type]
+    loader = Loader(beton, 4, transform=form, output="numpy")
     assert loader.stats()["verdict"] is None
     images, _ = next(iter(loader))
     assert images.shape == (4, 3, 32, 32) and images.dtype == np.float32

@@ -30,6 +30,16 @@ DOCUMENTED: dict[str, Callable[..., Any]] = {
     "mix": fdconvert.mix,
     "decode": fdconvert.decode,
     "Loader": fdconvert.Loader,
+    "Ranks": fdconvert.Ranks,
+    "Skip": fdconvert.Skip,
+    "Substitute": fdconvert.Substitute,
+    "Quarantine": fdconvert.Quarantine,
+    "Prefetch": fdconvert.Prefetch,
+    "Cache": fdconvert.Cache,
+    "Storage": fdconvert.Storage,
+    "Objects": fdconvert.Objects,
+    "Cuda": fdconvert.Cuda,
+    "Output": fdconvert.Output,
 }
 
 

@@ -169,7 +169,7 @@ def silent() -> Iterator[str]:
     "call",
     [
         fdconvert.Dataset,
-        lambda url: fdconvert.Loader(url, batch_size=2, size=32),
+        lambda url: fdconvert.Loader(url, batch_size=2),
         lambda url: fdconvert.pack(url, "never.wds"),
         fdconvert.inspect,
     ],

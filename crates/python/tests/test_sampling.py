@@ -9,7 +9,7 @@ from typing import Any
 import fdconvert
 import numpy as np
 import pytest
-from loading import Row, rows, rows_of, small
+from loading import CROPS, Row, rows, rows_of, small
 
 
 def growing(epoch: int) -> range:
@@ -37,11 +37,11 @@ SAMPLINGS = [
 def test_the_order_is_the_same_for_all_ranks_and_through_a_stop(
     beton: Path, sampling: fdconvert.Sampling
 ) -> None:
-    options: dict[str, Any] = {"sampling": sampling, "crop": "rrc"}
+    options: dict[str, Any] = {"sampling": sampling, "transform": CROPS}
 
     def ranks(world_size: int) -> list[fdconvert.Loader]:
-        of_rank = {"world_size": world_size, **options}
-        return [small(beton, 6 // world_size, rank=rank, **of_rank) for rank in range(world_size)]
+        ranks = [fdconvert.Ranks(rank, world_size) for rank in range(world_size)]
+        return [small(beton, 6 // world_size, ranks=of_rank, **options) for of_rank in ranks]
 
     def epoch(loaders: list[fdconvert.Loader]) -> list[list[Row]]:
         steps = zip(*(loader.batches() for loader in loaders), strict=True)
@@ -91,7 +91,7 @@ def test_samples_come_as_often_as_asked(beton: Path) -> None:
     assert 250 < sum(weighted[number] for number in (3, 7, 11)) < 350
     once = samples(fdconvert.Weighted(WEIGHTS, n=5, replacement=False))
     assert len(set(once)) == len(once) == 5
-    repeated = small(beton, 4, sampling=fdconvert.Repeated(2), crop="rrc")
+    repeated = small(beton, 4, sampling=fdconvert.Repeated(2), transform=CROPS)
     for batch in repeated.batches():
         assert set(Counter(batch.samples.tolist()).values()) == {2}
         assert len({row[2] for row in rows_of(batch)}) == 4
@@ -170,7 +170,7 @@ def test_what_an_order_by_epoch_raises_is_told(beton: Path) -> None:
 
 
 def test_caches_and_weights_of_datasets_need_other_samplings(beton: Path) -> None:
-    with pytest.raises(ValueError, match="cache_bytes: a cache needs the sampling `Shuffle`"):
-        small(beton, sampling=fdconvert.Repeated(2), cache_bytes=1 << 20)
+    with pytest.raises(ValueError, match="Cache.bytes: a cache needs the sampling `Shuffle`"):
+        small(beton, sampling=fdconvert.Repeated(2), cache=1 << 20)
     with pytest.raises(ValueError, match="sampling: .* the weight of a dataset"):
-        small([(beton, 2)], sampling=fdconvert.Balanced("label"))
+        small(fdconvert.mix({beton: 1, str(beton): 3}), sampling=fdconvert.Balanced("label"))

@@ -61,7 +61,7 @@ def test_masks_in_a_beton_have_their_values(tmp_path: Path) -> None:
     samples = [{"image": picture("JPEG"), "mask": picture("PNG", "P")} for _ in range(4)]
     fdconvert.pack(samples, tmp_path / "a.beton", schema=schema)
     loader = fdconvert.Loader(
-        tmp_path / "a.beton", batch_size=4, size=24, crop="center", label=None, masks=["mask"]
+        tmp_path / "a.beton", batch_size=4, label=None, masks=["mask"]
     )
     for _images, _labels, fields in loader:
         assert np.unique(np.asarray(fields["mask"])).tolist() == [3]

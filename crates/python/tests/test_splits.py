@@ -26,20 +26,26 @@ def dataset(request: pytest.FixtureRequest, photos: Path, tmp_path: Path) -> Pat
     return out
 
 
-@pytest.mark.parametrize("kind", [fdconvert.Dataset, fdconvert.Loader])
+@pytest.mark.parametrize(
+    ("kind", "cure"),
+    [
+        (fdconvert.Dataset, 'split="{}"'),
+        (fdconvert.Loader, 'fdconvert.Dataset(path).split("{}")'),
+    ],
+)
 def test_several_splits_unasked_are_an_error_that_lists_them(
-    kind: Callable[..., Any], dataset: Path
+    kind: Callable[..., Any], cure: str, dataset: Path
 ) -> None:
     with pytest.raises(fdconvert.UsageError) as raised:
         # A dataset may be narrowed to a split before it is used.
         len(kind(dataset))
     said = str(raised.value)
-    for part in ["train 3, val 1", 'split="train"', 'split="all"']:
+    for part in ["train 3, val 1", cure.format("train"), cure.format("all")]:
         assert part in said
     with pytest.raises(fdconvert.UsageError, match="`test` is not one of the splits of .*train, val"):
-        kind(dataset, split="test")
+        fdconvert.Dataset(dataset, split="test")
     with pytest.raises(TypeError, match="split"):
-        kind(dataset, split=1)
+        fdconvert.Dataset(dataset, split=1)  # type: ignore[arg-type]
 
 
 def test_a_dataset_of_one_split_has_its_samples_and_all_classes(dataset: Path) -> None:
@@ -54,21 +60,22 @@ def test_a_dataset_of_one_split_has_its_samples_and_all_classes(dataset: Path) -
 
 
 def test_a_loader_takes_the_split_that_is_named(dataset: Path) -> None:
-    def labels(path: Any, **options: Any) -> list[int]:
-        options |= {"size": 16, "output": "array", "sampling": fdconvert.Sequential()}
-        with fdconvert.Loader(path, 8, **options) as loader:
+    def labels(samples: fdconvert.Dataset) -> list[int]:
+        in_order = fdconvert.Sequential()
+        with fdconvert.Loader(samples, 8, output="array", sampling=in_order) as loader:
             return [int(label) for _, batch in loader for label in memoryview(batch).tolist()]
 
-    assert labels(dataset, split="train") == [0, 0, 1]
-    assert labels(dataset, split="val") == [1]
-    assert labels(dataset, split="all") == [0, 0, 1, 1]
-    assert sorted(labels([(dataset, 1, "val"), (dataset, 1)], split="train")) == [0, 0, 1, 1]
-    loader = fdconvert.Loader(dataset, 2, size=16, split="train")
+    train, val = (fdconvert.Dataset(dataset).split(name) for name in ("train", "val"))
+    assert labels(train) == labels(fdconvert.Dataset(dataset, split="train")) == [0, 0, 1]
+    assert labels(val) == [1]
+    assert labels(fdconvert.Dataset(dataset).split("all")) == [0, 0, 1, 1]
+    assert sorted(labels(fdconvert.concat([val, train]))) == [0, 0, 1, 1]
+    loader = fdconvert.Loader(train, 2)
     next(iter(loader))
     again = pickle.loads(pickle.dumps(loader))
     assert len(again) == 2
     with pytest.raises(fdconvert.UsageError):
-        fdconvert.Loader(dataset, 2, size=16, split="val").load_state_dict(loader.state_dict())
+        fdconvert.Loader(val, 2).load_state_dict(loader.state_dict())
 
 
 def test_what_looks_at_a_dataset_takes_all_splits_or_the_named_one(

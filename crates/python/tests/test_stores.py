@@ -115,7 +115,7 @@ def test_a_url_is_a_path(url: str, tmp_path: Path) -> None:
 
 def test_batches_are_those_of_the_disk(url: str, tmp_path: Path) -> None:
     def batches(path: str | Path) -> list[np.ndarray]:
-        loader = fdconvert.Loader(path, 4, seed=3, fetch_threads=4, output="numpy")
+        loader = fdconvert.Loader(path, 4, seed=3, storage=fdconvert.Storage(fetch_threads=4), output="numpy")
         loader = pickle.loads(pickle.dumps(loader))
         return [images.copy() for images, _ in loader]
 
@@ -139,7 +139,7 @@ def test_fields_beside_images_are_compared_with_their_checksums(
         path = f"http://127.0.0.1:{server.server_port}/wds"
 
         def captions() -> list[str]:
-            loader = fdconvert.Loader(path, 4, size=32, label=None, fields=["caption"])
+            loader = fdconvert.Loader(path, 4, label=None, fields=["caption"])
             return [caption for _, _, fields in loader for caption in fields["caption"]]
 
         assert sorted(captions()) == sorted(f"photo {n} of all" for n in tables.values())
@@ -154,13 +154,11 @@ def test_fields_beside_images_are_compared_with_their_checksums(
 def test_a_cache_in_a_folder_spares_reads(url: str, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     for epochs, hits in [(2, 12), (1, 12)]:
-        loader = fdconvert.Loader(url, 4, cache_bytes=1 << 26, cache_folder=cache)
+        loader = fdconvert.Loader(url, 4, cache=fdconvert.Cache(1 << 26, cache))
         for _ in range(epochs):
             for _ in loader:
                 pass
         assert loader.stats()["hits"] == hits
-    with pytest.raises(fdconvert.UsageError, match="cache_folder"):
-        fdconvert.Loader(url, cache_folder=cache)
 
 
 def test_errors_are_those_of_files(url: str) -> None:

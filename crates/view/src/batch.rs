@@ -5,16 +5,17 @@ use crate::{
     image::png,
     request::Asked,
 };
-use fdconvert_core::Pixels;
+use fdconvert_core::{Error, Pixels};
 use fdconvert_loader::{
-    Augment, Crop, DType, Datasets, Failures, Label, Layout, Loader, OnError, Options, Output,
+    Datasets, Failures, Label, Loader, OnError, Options, Transform, TransformList, ViewGroup,
+    ViewLayout,
 };
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows, and their sides: as much as a screen shows.
-const ROWS: std::ops::RangeInclusive<u32> = 1..=64;
-const SIDES: std::ops::RangeInclusive<u32> = 16..=512;
+/// Images of a batch, and their sides: as much as a screen shows.
+const IMAGES: std::ops::RangeInclusive<u32> = 1..=64;
+const MAX_SIDE: u32 = 512;
 
 /// Threads of the loader: a preview should not occupy all of a machine.
 const THREADS: usize = 2;
@@ -26,10 +27,8 @@ struct Wanted {
     seed: u64,
     epoch: u64,
     rows: u32,
-    side: u32,
-    crop: Crop,
-    flip: bool,
-    augment: Option<Augment>,
+    views: u32,
+    transform: TransformList,
 }
 
 struct Made {
@@ -69,39 +68,26 @@ fn made(dataset: &Dataset, asked: &Asked, last: &LastBatch) -> Result<Arc<Made>,
 
 impl Wanted {
     fn asked(asked: &Asked) -> Result<Self, Failure> {
-        let side = asked.number_within("side", SIDES, 224)?;
-        let unknown = |name: &str, value: &str, known: &str| {
-            Failure::asked_wrong(format!("`{name}={value}` is none of: {known}"))
-        };
-        let crop = match asked.one("crop")?.unwrap_or("center") {
-            // As usual for evaluation: 256 for 224.
-            "center" => Crop::Center { resize: (side * 8).div_ceil(7) },
-            "random" => Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) },
-            "letterbox" => Crop::Letterbox { fill: [0; 3] },
-            other => return Err(unknown("crop", other, "center, random, letterbox")),
-        };
-        let augment = match asked.one("augment")?.unwrap_or("none") {
-            "none" => None,
-            "auto" => Augment::named("autoaugment"),
-            "rand" => Augment::named("randaugment"),
-            "trivial" => Augment::named("trivialaugment"),
-            other => return Err(unknown("augment", other, "none, auto, rand, trivial")),
-        };
-        let flip = match asked.one("flip")?.unwrap_or("0") {
-            "0" => false,
-            "1" => true,
-            other => return Err(unknown("flip", other, "0, 1")),
-        };
+        let rows = asked.number_within("rows", IMAGES, 16)?;
+        let views = asked.number_within("views", IMAGES, 1)?;
+        if !IMAGES.contains(&(rows * views)) {
+            let what = format!(
+                "{rows} rows of {views} views are {} images, and at most {} are shown",
+                rows * views,
+                IMAGES.end()
+            );
+            return Err(Failure::asked_wrong(what));
+        }
         Ok(Self {
             is_second: asked.is_second()?,
             step: asked.number("step")?.unwrap_or(0),
             seed: asked.number("seed")?.unwrap_or(0),
             epoch: asked.number("epoch")?.unwrap_or(0),
-            rows: asked.number_within("rows", ROWS, 16)?,
-            side,
-            crop,
-            flip,
-            augment,
+            rows,
+            views,
+            transform: asked
+                .one("transform")?
+                .map_or_else(|| Ok(TransformList::default()), list)?,
         })
     }
 
@@ -109,21 +95,40 @@ impl Wanted {
         Options::default()
             .batch_size(self.rows)
             .seed(self.seed)
-            .output(Output {
-                size: (self.side, self.side),
-                dtype: DType::U8,
-                layout: Layout::Nhwc,
-                normalise: None,
-            })
-            .crop(self.crop)
-            .flip(if self.flip { 0.5 } else { 0.0 })
-            .augment(self.augment)
+            .views(vec![ViewGroup::new("", self.views, self.transform.clone())])
+            .view_layout(ViewLayout::Rows)
             .label(if dataset.schema().label().is_some() { Label::Auto } else { Label::None })
             // A failed row stays black and has its error.
             .failures(Failures { on_error: OnError::Skip, max: u64::MAX, ..Failures::default() })
             .threads(THREADS)
             .prefetch(1)
     }
+}
+
+/// Reads a list of transforms, and leaves out the form of its rows: pixels are shown before it.
+fn list(text: &str) -> Result<TransformList, Failure> {
+    let wrong = |what: &dyn std::fmt::Display| {
+        Failure::asked_wrong(format!("this is no list of transforms: {what}"))
+    };
+    let refused = |error: Error| match error {
+        Error::Usage { what, .. } => wrong(&what),
+        error => wrong(&error),
+    };
+    let transforms: Vec<Transform> = serde_json::from_str(text).map_err(|error| wrong(&error))?;
+    let list = TransformList::new(transforms).map_err(refused)?;
+    let shown = list.transforms().iter().filter(|transform| {
+        !matches!(
+            transform,
+            Transform::Normalize { .. } | Transform::ToDtype { .. } | Transform::ToLayout { .. }
+        )
+    });
+    let list = TransformList::new(shown.cloned().collect()).map_err(refused)?;
+    let (width, height) = list.output().map_err(refused)?.size;
+    if width.max(height) > MAX_SIDE {
+        let what = format!("images of {width} x {height}, and at most {MAX_SIDE} pixels are shown");
+        return Err(Failure::asked_wrong(format!("this list makes {what}")));
+    }
+    Ok(list)
 }
 
 fn make(dataset: &Dataset, wanted: &Wanted) -> Result<Made, Failure> {
@@ -154,9 +159,16 @@ fn make(dataset: &Dataset, wanted: &Wanted) -> Result<Made, Failure> {
         row
     });
     let rows: Vec<Json> = rows.collect();
-    let height = wanted.side * batch.len() as u32;
-    let data = batch.images().to_vec();
-    let pixels = Pixels { width: wanted.side, height, channels: 3, data };
-    let document = json!({"rows": rows, "side": wanted.side, "steps": n_steps});
+    let shape = batch.shape();
+    let height = shape.height * batch.len() as u32 * wanted.views;
+    let pixels = Pixels { width: shape.width, height, channels: 3, data: batch.images().to_vec() };
+    let document = json!({
+        "rows": rows,
+        "views": wanted.views,
+        "width": shape.width,
+        "height": shape.height,
+        "transform": wanted.transform,
+        "steps": n_steps,
+    });
     Ok(Made { pixels, document })
 }

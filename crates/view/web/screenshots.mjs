@@ -14,7 +14,7 @@ const PAGES = {
     grid: "#/?at=640000",
     filtered: "#/?label=%22long%20dog%22&label=%22striped%20dog%22&width=500..540&at=22000",
     sample: "#/sample/6?label=%22grey%20cat%22",
-    batch: "#/batch?side=128",
+    batch: "#/batch?rows=8&views=2",
     compare: "#/compare",
     about: "#/about",
     failure: "#/sample/70001",

@@ -25,13 +25,11 @@ use std::{fmt, ops::Deref, path::Path, sync::Arc};
 /// # Choosing samples
 ///
 /// ```no_run
-/// use fdconvert::{Loader, LoaderOptions};
-///
 /// let train = fdconvert::open("imagenet")?.split(["train"])?;
 /// let large = train.r#where(r#"label != "background" && width >= 64"#)?;
 /// let tenth = large.keys("ten_percent.txt")?;
 /// let few = tenth.select(0..1000)?;
-/// let loader = Loader::new(few.try_into()?, LoaderOptions::default())?;
+/// let loader = fdconvert::Loader::builder(few).batch_size(256).build()?;
 /// # Ok::<(), fdconvert::Error>(())
 /// ```
 ///
@@ -109,7 +107,7 @@ impl From<Dataset> for Arc<dyn Source> {
     }
 }
 
-/// For [`Loader::new`](crate::Loader::new). Fails as [`Dataset::check_splits`] and [`Datasets::one`]
+/// For [`Loader::builder`](crate::Loader::builder). Fails as [`Dataset::check_splits`] and [`Datasets::one`]
 /// do.
 impl TryFrom<Dataset> for Datasets {
     type Error = fdconvert_core::Error;

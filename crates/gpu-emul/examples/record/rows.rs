@@ -8,19 +8,31 @@ use fdconvert_gpu::{
     Warp,
 };
 use fdconvert_loader::{
-    Augment, Crop, DType, Datasets, DeviceOptions, Layout, Loader, Memory, Normalise, Options,
-    Output as Shape,
+    DType, Datasets, DeviceOptions, Layout, Loader, Memory, Normalise, Options, Transform,
+    TransformList, parts::Interpolation,
 };
 use std::time::Instant;
 
 /// Side of FractalDB's images.
 const SIDE: u32 = 256;
 
-/// Treatments of the loader's rows, by name.
-pub(crate) const CASES: [(&str, Option<Augment>); 2] = [
-    ("drawn", None),
-    ("drawn, RandAugment", Some(Augment::RandAugment { n_ops: 2, magnitude: 9, n_bins: 31 })),
-];
+/// Changes of the loader's rows, by name: none, those that a GPU makes, and all.
+fn cases() -> [(&'static str, Vec<Transform>); 3] {
+    let levels = vec![
+        Transform::RandomPosterize { bits: 3, p: 0.5 },
+        Transform::RandomSolarize { threshold: 128.0, p: 0.5 },
+        Transform::RandomInvert { p: 0.5 },
+        Transform::RandomEqualize { p: 0.5 },
+    ];
+    let all = vec![Transform::RandAugment {
+        num_ops: 2,
+        magnitude: 9,
+        num_magnitude_bins: 31,
+        interpolation: Interpolation::Nearest,
+        fill: [0; 3],
+    }];
+    [("drawn", vec![]), ("drawn, levels changed", levels), ("drawn, RandAugment", all)]
+}
 
 pub(crate) struct Rows {
     pub(crate) name: &'static str,
@@ -44,10 +56,10 @@ pub(crate) fn all(
     deadline: Instant,
 ) -> Result<(Vec<Rows>, KernelTimes)> {
     let mut rows = Vec::new();
-    for (name, augment) in CASES {
+    for (name, changes) in cases() {
         let mut case = Rows { name, n_equal: 0, n_wrong: 0, n_left: 0, gpu: vec![], cpu: vec![] };
-        let mut on_gpu = loader(settings, augment, Some(device(settings)))?;
-        let mut on_cpu = loader(settings, augment, None)?;
+        let mut on_gpu = loader(settings, &changes, Some(device(settings)))?;
+        let mut on_cpu = loader(settings, &changes, None)?;
         let (found, expected) = (hashes(&mut on_gpu)?, hashes(&mut on_cpu)?);
         case.n_equal = found.iter().zip(&expected).filter(|(a, b)| a == b).count();
         case.n_wrong = found.len().max(expected.len()) - case.n_equal;
@@ -79,23 +91,19 @@ fn device(settings: &Settings) -> DeviceOptions {
 
 fn loader(
     settings: &Settings,
-    augment: Option<Augment>,
+    changes: &[Transform],
     device: Option<DeviceOptions>,
 ) -> Result<Loader> {
-    let output = Shape {
-        size: (SIDE, SIDE),
-        dtype: DType::F16,
-        layout: Layout::Nchw,
-        normalise: Some(Normalise::IMAGENET),
-    };
+    let mut list = vec![Transform::squeeze([SIDE; 2]), Transform::random_horizontal_flip()];
+    list.extend_from_slice(changes);
+    list.extend([
+        Transform::normalize_imagenet(),
+        Transform::to_dtype(DType::F16),
+        Transform::ToLayout { layout: Layout::Nchw },
+    ]);
     let batch = settings.images.clamp(1, 256) as u32;
-    let options = Options::default()
-        .batch_size(batch)
-        .output(output)
-        .crop(Crop::None)
-        .flip(0.5)
-        .augment(augment)
-        .device(device);
+    let list = TransformList::new(list)?;
+    let options = Options::default().batch_size(batch).transform(list).device(device);
     Ok(Loader::new(Datasets::open(recipe(settings))?, options)?)
 }
 

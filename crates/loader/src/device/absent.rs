@@ -1,5 +1,6 @@
 //! Stand-ins for a GPU in builds without the feature `gpu`: types without values, so that the
 //! engine needs no second version.
+use super::DeviceProgram;
 use crate::{
     Datasets, Waited,
     dataset::Fetched,
@@ -8,7 +9,7 @@ use crate::{
     options::DeviceOptions,
     order::Row,
     stats::Decoded,
-    transform::{Geometry, Output, Step},
+    transform::Output,
 };
 use fdconvert_core::{Error, LanesImage, Result};
 use std::{convert::Infallible, sync::Arc, time::Duration};
@@ -25,7 +26,7 @@ impl Device {
         _datasets: &Datasets,
         _device: &DeviceOptions,
         _output: Output,
-        _augments: bool,
+        _changes: bool,
     ) -> Result<Self> {
         Err(Error::usage("device", "this build has no GPU: the feature `gpu` is off"))
     }
@@ -93,25 +94,19 @@ impl CachedImage {
 }
 
 impl DeviceRow {
-    pub(crate) fn read(
-        _fetched: Fetched,
-        decoding: Decoding,
-        _geometry: Geometry,
-        _steps: &[Step],
-    ) -> Self {
+    pub(crate) fn read(_fetched: Fetched, decoding: Decoding, _program: DeviceProgram) -> Self {
         match decoding.0 {}
     }
 
     pub(crate) fn drawn(
         offload: &Offload,
         _image: (LanesImage, (u32, u32)),
-        _geometry: Geometry,
-        _steps: &[Step],
+        _program: DeviceProgram,
     ) -> Self {
         match offload.0 {}
     }
 
-    pub(crate) fn cached(image: CachedImage, _geometry: Geometry, _steps: &[Step]) -> Self {
+    pub(crate) fn cached(image: CachedImage, _program: DeviceProgram) -> Self {
         match image.0 {}
     }
 }

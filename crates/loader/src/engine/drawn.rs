@@ -3,7 +3,7 @@
 use super::{
     epoch::Chosen,
     queue::Task,
-    row::{RowMaker, Shown},
+    row::{RowMaker, Shown, compiled, device_program},
 };
 use crate::{
     dataset::DrawnSample,
@@ -31,7 +31,7 @@ impl RowMaker {
                 task.device_row = Some(row);
                 Ok(values.into())
             }
-            None => self.drawn(sample, &mut task.buffer),
+            None => self.drawn(sample, task),
         };
         catch_unwind(AssertUnwindSafe(draw))
             .unwrap_or_else(|panic| Err(self.epoch.panicked(sample.located, &*panic)))
@@ -47,33 +47,35 @@ impl RowMaker {
         let Some((image, values)) = epoch.datasets().lanes(sample.located)? else {
             return Ok(None);
         };
-        let (options, side) = (&epoch.setup.options, image.side);
-        let geometry = epoch.geometry(sample, (side, side));
-        let corner = geometry.as_is(options.output.size, (side, side));
-        let is_allowed = u64::from(side) * u64::from(side) <= options.limits.max_pixels;
-        let Some(corner) = corner.filter(|_| is_allowed) else { return Ok(None) };
-        let row = DeviceRow::drawn(offload, (image, corner), geometry, &epoch.steps(sample));
+        let (limits, side) = (&epoch.setup.options.limits, image.side);
+        let changes = epoch.changes(sample, (side, side))?;
+        let is_allowed = u64::from(side) * u64::from(side) <= limits.max_pixels;
+        let program = device_program(&changes, (side, side)).filter(|_| is_allowed);
+        let Some(program) = program else { return Ok(None) };
+        let Some(corner) = program.as_is((side, side)) else { return Ok(None) };
+        let row = DeviceRow::drawn(offload, (image, corner), program);
         epoch.setup.counters.spent(Stage::Draw, began.elapsed());
         Ok(Some((row, values)))
     }
 
-    fn drawn(&mut self, sample: &Chosen, row: &mut [u8]) -> Result<Shown> {
+    fn drawn(&mut self, sample: &Chosen, task: &mut Task) -> Result<Shown> {
         let (began, epoch) = (Instant::now(), self.epoch.clone());
         let (counters, limits) = (&epoch.setup.counters, &epoch.setup.options.limits);
         let DrawnSample { key, image, mut values } = epoch.datasets().draw(sample.located)?;
         let (header, channels, _) =
             self.decoder.expand_into(&key, image, limits, &mut self.pixels)?;
-        let drawn = Instant::now();
-        counters.spent(Stage::Draw, drawn - began);
+        counters.spent(Stage::Draw, began.elapsed());
         let (width, height) = (header.width, header.height);
         let area = Area { x: 0, y: 0, width, height };
-        let region = Region { pixels: &self.pixels, area, channels, denominator: 1 };
-        let geometry = epoch.geometry(sample, (width, height));
-        self.renderer.render(&key, &region, &geometry, epoch.key(sample), row)?;
-        counters.spent(Stage::Render, drawn.elapsed());
-        let dataset = sample.located.dataset;
+        let pixels = std::mem::take(&mut self.pixels);
+        let region = Region { pixels: &pixels, area, channels, denominator: 1 };
         let source = (width, height);
-        let leader = Leader { dataset, key: &key, geometry: &geometry, source, image: None };
+        let changes = epoch.changes(sample, source)?;
+        let painted = self.paint(&key, &region, &mut compiled(&changes, source), task);
+        self.pixels = pixels;
+        painted?;
+        let dataset = sample.located.dataset;
+        let leader = Leader { dataset, key: &key, changes: &changes, source, image: None };
         let followed = self.follow(&leader, &mut values)?;
         epoch.count(sample);
         Ok(Shown { values, followed })

@@ -13,7 +13,7 @@ use crate::{
     order::{Order, Place, State},
     stats::Stage,
     supply::{Request, Samples, Supply},
-    transform::{Augment, Geometry, Key, Step},
+    transform::{Change, DrawKey},
 };
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::sigbus;
@@ -146,23 +146,22 @@ impl Epoch {
         self.datasets.is_drawn(sample.located.dataset)
     }
 
-    /// Returns the part of an image of that size that the row of a sample shows.
-    pub(crate) fn geometry(&self, sample: &Chosen, size: (u32, u32)) -> Geometry {
-        let options = &self.setup.options;
-        Geometry::of(options.crop, options.flip, options.output.size, size, self.key(sample))
-    }
-
-    /// Returns the augmentation steps of a sample's small image.
-    pub(crate) fn steps(&self, sample: &Chosen) -> Vec<Step> {
-        let options = &self.setup.options;
-        let steps = |augment: &Augment| augment.steps(options.output.size, self.key(sample));
-        options.augment.as_ref().map(steps).unwrap_or_default()
-    }
-
-    /// Returns the key that determines all random choices for a sample.
-    pub(crate) fn key(&self, sample: &Chosen) -> Key {
+    /// Draws the changes of each view of a sample, whose image has this width and height.
+    ///
+    /// # Errors
+    /// `Sample` with the key if an image of this size cannot be changed so.
+    pub(crate) fn changes(&self, sample: &Chosen, size: (u32, u32)) -> Result<Vec<Vec<Change>>> {
         let Chosen { number, occurrence, .. } = *sample;
-        Key { seed: self.setup.options.seed, epoch: self.number, sample: number, occurrence }
+        let seed = self.setup.options.seed;
+        let views = self.setup.views.each().zip(0..);
+        let changes = views.map(|(group, view)| {
+            let key = DrawKey { seed, epoch: self.number, sample: number, occurrence, view };
+            group.transform.draw(size, key)
+        });
+        changes.collect::<Result<_>>().map_err(|error| match error {
+            Error::Usage { what, .. } => Error::sample(self.datasets.key(sample.located), what),
+            other => other,
+        })
     }
 
     /// Reads the sample at a position before its decoding, for the row that draws it or for one
@@ -300,6 +299,12 @@ impl RowFacts {
     /// Returns the facts of a skipped row.
     pub(super) fn skipped(sample: &Chosen) -> Self {
         let values = RowValues::default();
-        Self { sample: sample.number, values, followed: None, filled: false, substituted: false }
+        Self {
+            sample: sample.number,
+            values,
+            followed: Vec::new(),
+            filled: false,
+            substituted: false,
+        }
     }
 }

@@ -54,10 +54,12 @@ fn mixed(mixing: &Mixing, epoch: u64, made: &mut Made) -> Result<Column> {
     });
     let labels: Vec<_> = labels.collect();
     let labels = mixing.labels(&blend, labels.into_iter())?;
+    // Rows that are mixed have a single view.
     let mut valid: Vec<&mut BytesMut> = buffers
         .iter_mut()
         .zip(&is_valid)
-        .filter_map(|(buffer, is_valid)| buffer.as_mut().filter(|_| *is_valid))
+        .filter(|(_, is_valid)| **is_valid)
+        .filter_map(|(buffers, _)| buffers.as_mut()?.first_mut())
         .collect();
     mixing.mix_images(&blend, &mut valid);
     Ok(labels)

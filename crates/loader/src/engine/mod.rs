@@ -120,10 +120,10 @@ impl Loader {
         &self.setup.datasets
     }
 
-    /// Returns the shape of a full batch.
+    /// Returns the shape of the first view of a full batch.
     #[must_use]
     pub fn shape(&self) -> Shape {
-        self.setup.shape(self.setup.options.batch_size as usize)
+        self.setup.views.shape(self.setup.options.batch_size as usize)
     }
 
     /// Returns the number of batches in a whole epoch on this rank; it is the same on every rank.

@@ -133,7 +133,9 @@ impl Producer {
                 Next::NotYet => {}
                 next => break next,
             }
-            if queue.is_starved() && n_kept(&self.token) < self.setup.options.most_buffers() {
+            if queue.is_starved()
+                && n_kept(&self.token) < self.setup.options.most_buffers(&self.setup.views)
+            {
                 queue.grow();
                 shared.wake_workers();
             }
@@ -174,7 +176,8 @@ impl Producer {
         let (setup, supply, board) = (&self.setup, &self.supply, &self.board);
         let epoch = Epoch::new(setup.clone(), supply.clone(), board.clone(), &self.state)?;
         let options = &setup.options;
-        let queue = Queue::new(cursor.clone(), options.output.n_bytes(), options.n_buffers());
+        let queue =
+            Queue::new(cursor.clone(), setup.views.clone(), options.n_buffers(&setup.views));
         let shared = Shared::new(queue, epoch, cursor.clone());
         let Some(board) = board else { return Running::start(shared) };
         board.begin(shared.epoch.clone(), cursor);

@@ -5,11 +5,12 @@
 
 use crate::{
     batch::RowFacts,
-    buffer::{allocate, join, split},
+    buffer::{self, RowBuffers, allocate, join, split},
     column::Column,
     dataset::Fetched,
     device::DeviceRow,
     order::{Cursor, Row, State},
+    views::Views,
 };
 use bytes::BytesMut;
 use fdconvert_core::{Error, Result};
@@ -25,7 +26,8 @@ pub(crate) struct Task {
     pub(crate) number: u64,
     /// True if the row draws its sample, rather than fills up a batch.
     pub(crate) draws: bool,
-    pub(crate) buffer: BytesMut,
+    /// A piece for each view.
+    pub(crate) buffers: RowBuffers,
     /// Result of a fetching thread, if one has read the sample.
     pub(crate) fetched: Option<Result<Fetched>>,
     /// True if the row failed on a GPU, so that the host must decode it.
@@ -36,7 +38,9 @@ pub(crate) struct Task {
 struct Open {
     step: u64,
     rows: Vec<Row>,
-    buffers: Vec<Option<BytesMut>>,
+    buffers: Vec<Option<RowBuffers>>,
+    /// Memory between and behind the rows.
+    rest: Vec<BytesMut>,
     facts: Vec<Option<RowFacts>>,
     device_rows: Vec<Option<DeviceRow>>,
     error: Option<(usize, Error)>,
@@ -53,7 +57,7 @@ pub(super) struct Made {
     pub(super) batch: u64,
     pub(super) step: u64,
     pub(super) rows: Vec<Row>,
-    pub(super) buffers: Vec<Option<BytesMut>>,
+    pub(super) buffers: Vec<Option<RowBuffers>>,
     pub(super) facts: Vec<Option<RowFacts>>,
 }
 
@@ -81,7 +85,7 @@ pub(crate) enum Next {
 
 pub(crate) struct Queue {
     cursor: Option<Cursor>,
-    row_bytes: usize,
+    views: Views,
     /// Batches in the making, in order; the first is the next to deliver.
     open: VecDeque<Open>,
     first: u64,
@@ -94,10 +98,10 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn new(cursor: Cursor, row_bytes: usize, n_buffers: usize) -> Self {
+    pub(crate) fn new(cursor: Cursor, views: Views, n_buffers: usize) -> Self {
         Self {
             cursor: Some(cursor),
-            row_bytes,
+            views,
             open: VecDeque::new(),
             first: 0,
             n_claimed: 0,
@@ -121,7 +125,7 @@ impl Queue {
         let row = open.claimed;
         open.claimed += 1;
         let Row { position, valid } = *open.rows.get(row)?;
-        let buffer = open.buffers.get_mut(row)?.take()?;
+        let buffers = open.buffers.get_mut(row)?.take()?;
         self.n_claimed += 1;
         Some(Task {
             batch: self.first + number as u64,
@@ -129,7 +133,7 @@ impl Queue {
             position,
             number: self.n_claimed - 1,
             draws: valid,
-            buffer,
+            buffers,
             fetched: None,
             on_host: false,
             device_row: None,
@@ -154,12 +158,14 @@ impl Queue {
                 Some(buffer) => buffer,
                 None => {
                     self.affordable -= 1;
-                    allocate(batch_rows * self.row_bytes)
+                    allocate(buffer::n_bytes(&self.views, batch_rows))
                 }
             };
+            let (buffers, rest) = split(buffer, &self.views, n_rows);
             self.open.push_back(Open {
                 step: step.index,
-                buffers: split(buffer, self.row_bytes),
+                buffers,
+                rest,
                 facts: vec![None; n_rows],
                 device_rows: (0..n_rows).map(|_| None).collect(),
                 rows: step.rows,
@@ -205,7 +211,7 @@ impl Queue {
         let Some(number) = task.batch.checked_sub(self.first) else { return false };
         let Some(open) = self.open.get_mut(number as usize) else { return false };
         if let Some(buffer) = open.buffers.get_mut(task.row) {
-            *buffer = Some(task.buffer);
+            *buffer = Some(task.buffers);
         }
         if let Some(device_row) = open.device_rows.get_mut(task.row) {
             *device_row = task.device_row;
@@ -276,7 +282,7 @@ impl Queue {
         }
         let n_rows = open.rows.len();
         let facts: Vec<RowFacts> = open.facts.into_iter().flatten().collect();
-        match join(open.buffers) {
+        match join(open.buffers, open.rest, &self.views) {
             Some(images) if facts.len() == n_rows => Next::Done(Done {
                 step: open.step,
                 images,

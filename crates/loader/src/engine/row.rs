@@ -7,18 +7,19 @@ use super::{
 use crate::{
     batch::RowFacts,
     dataset::Fetched,
-    decoding::{decode, upright_size},
-    device::DeviceRow,
+    decoding::{Needed, decode, upright_size},
+    device::{DeviceProgram, DeviceRow},
     failure::SUBSTITUTES,
     fields::RowValues,
     follow::{Followed, Follower, Leader},
-    stats::Stage,
-    transform::Renderer,
+    stats,
+    transform::{Change, Painter, Region, Stage, Tables, fuse},
 };
 #[cfg(feature = "gpu")]
-use crate::{buffer::allocate, order::Row};
-#[cfg(feature = "gpu")]
-use bytes::BytesMut;
+use crate::{
+    buffer::{RowBuffers, allocate},
+    order::Row,
+};
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::sigbus;
@@ -32,7 +33,9 @@ use std::{
 pub(crate) struct RowMaker {
     pub(super) epoch: Arc<Epoch>,
     pub(super) decoder: Decoder,
-    pub(super) renderer: Renderer,
+    painter: Painter,
+    /// Those of each group of views.
+    tables: Vec<Tables>,
     pub(super) pixels: Vec<u8>,
     follower: Option<Follower>,
 }
@@ -40,25 +43,24 @@ pub(crate) struct RowMaker {
 /// Contents of a row besides its pixels.
 pub(super) struct Shown {
     pub(super) values: RowValues,
-    pub(super) followed: Option<Box<Followed>>,
+    /// For each view; empty without fields that follow the image.
+    pub(super) followed: Vec<Followed>,
 }
 
 impl From<RowValues> for Shown {
     /// Creates the contents of a row without fields that follow the image.
     fn from(values: RowValues) -> Self {
-        Self { values, followed: None }
+        Self { values, followed: Vec::new() }
     }
 }
 
 impl RowMaker {
-    /// # Errors
-    /// `Usage` for invalid options.
-    pub(crate) fn new(epoch: Arc<Epoch>) -> Result<Self> {
-        let options = &epoch.setup.options;
-        let renderer = Renderer::new(options.output, options.augment)?;
-        let follows = epoch.setup.tells_geometry();
-        let follower = follows.then(|| Follower::new(epoch.setup.following())).transpose()?;
-        Ok(Self { epoch, decoder: Decoder::new(), renderer, pixels: Vec::new(), follower })
+    pub(crate) fn new(epoch: Arc<Epoch>) -> Self {
+        let setup = &epoch.setup;
+        let follower = setup.tells_geometry().then(|| Follower::new(setup.following()));
+        let tables = setup.views.groups().iter().map(|group| Tables::new(&group.output)).collect();
+        let (decoder, painter, pixels) = (Decoder::new(), Painter::default(), Vec::new());
+        Self { epoch, decoder, painter, tables, pixels, follower }
     }
 
     /// Makes a row of its sample, leaves it to a GPU, or applies the policy for failures.
@@ -93,7 +95,7 @@ impl RowMaker {
             match self.epoch.failed(&sample, error)? {
                 Remedy::Substitute(error) => last_error = Some(error),
                 Remedy::Skip => {
-                    task.buffer.fill(0);
+                    task.buffers.iter_mut().for_each(|piece| piece.fill(0));
                     return Ok(RowFacts::skipped(&sample));
                 }
             }
@@ -111,21 +113,22 @@ impl RowMaker {
         &mut self,
         Row { position, valid }: Row,
         fetched: Option<Result<Fetched>>,
-    ) -> Result<(RowFacts, BytesMut)> {
-        let buffer = allocate(self.epoch.setup.options.output.n_bytes());
+    ) -> Result<(RowFacts, RowBuffers)> {
+        let views = self.epoch.setup.views.each();
+        let buffers = views.map(|group| allocate(group.output.n_bytes())).collect();
         let mut task = Task {
             batch: 0,
             row: 0,
             position,
             number: 0,
             draws: valid,
-            buffer,
+            buffers,
             fetched,
             on_host: true,
             device_row: None,
         };
         let facts = self.fill(&mut task)?;
-        Ok((RowFacts { filled: facts.filled && valid, ..facts }, task.buffer))
+        Ok((RowFacts { filled: facts.filled && valid, ..facts }, task.buffers))
     }
 
     /// Makes the row show a sample; returns the contents besides the pixels.
@@ -143,11 +146,12 @@ impl RowMaker {
             && !task.on_host
             && let Some(image) = self.epoch.cached(sample)
         {
-            let geometry = self.epoch.geometry(sample, image.size());
-            let values = image.values().clone();
-            let steps = self.epoch.steps(sample);
-            task.device_row = Some(DeviceRow::cached(image, geometry, &steps));
-            return Ok(values.into());
+            let changes = self.epoch.changes(sample, image.size())?;
+            if let Some(program) = device_program(&changes, image.size()) {
+                let values = image.values().clone();
+                task.device_row = Some(DeviceRow::cached(image, program));
+                return Ok(values.into());
+            }
         }
         let mut fetched = fetched.unwrap_or_else(|| self.epoch.fetch(sample, drawn_at))?;
         loop {
@@ -182,32 +186,38 @@ impl RowMaker {
         fetched: Fetched,
         task: &mut Task,
     ) -> Result<(Option<DeviceRow>, Option<Shown>)> {
+        if self.epoch.setup.views.groups().is_empty() {
+            return Ok((None, None));
+        }
         let options = self.epoch.setup.decoding();
         let turned = options.turn(&fetched.image);
         let size = upright_size(&fetched.image, turned);
-        let geometry = self.epoch.geometry(sample, size);
+        let changes = self.epoch.changes(sample, size)?;
         // The GPU's decoder does not turn photos.
         let offload = self.epoch.setup.offload.as_ref().filter(|_| !task.on_host && turned <= 1);
-        if let Some(decoding) = offload.and_then(|offload| offload.decoding(&fetched)) {
-            let steps = self.epoch.steps(sample);
-            return Ok((Some(DeviceRow::read(fetched, decoding, geometry, &steps)), None));
+        if let Some(offload) = offload
+            && let Some(program) = device_program(&changes, size)
+            && let Some(decoding) = offload.decoding(&fetched)
+        {
+            return Ok((Some(DeviceRow::read(fetched, decoding, program)), None));
         }
         let began = Instant::now();
         let image = (&*fetched.key, &fetched.image);
-        let pixels = &mut self.pixels;
-        let part = decode(&mut self.decoder, image, turned, &geometry, &options, pixels)?;
-        let decoded = Instant::now();
+        let mut stages = compiled(&changes, size);
+        let needed = Needed::of(stages.iter().map(Vec::as_slice), size);
+        let part = decode(&mut self.decoder, image, turned, needed, &options, &mut self.pixels)?;
         let counters = &self.epoch.setup.counters;
-        counters.spent(Stage::Decode, decoded - began);
+        counters.spent(stats::Stage::Decode, began.elapsed());
         counters.rounded(part.is_rounded.into());
-        let (region, key) = (part.region(&self.pixels), self.epoch.key(sample));
-        self.renderer.render(&fetched.key, &region, &geometry, key, &mut task.buffer)?;
-        counters.spent(Stage::Render, decoded.elapsed());
+        let pixels = std::mem::take(&mut self.pixels);
+        let painted = self.paint(&fetched.key, &part.region(&pixels), &mut stages, task);
+        self.pixels = pixels;
+        painted?;
         let mut values = fetched.values;
         let leader = Leader {
             dataset: sample.located.dataset,
             key: &fetched.key,
-            geometry: &geometry,
+            changes: &changes,
             source: size,
             image: Some(&fetched.image),
         };
@@ -215,7 +225,32 @@ impl RowMaker {
         Ok((None, Some(Shown { values, followed })))
     }
 
-    /// Transforms the fields that follow the image, and their values; `None` without such fields.
+    /// Writes the views of a row.
+    ///
+    /// # Errors
+    /// `Sample` if the region lacks pixels.
+    pub(super) fn paint(
+        &mut self,
+        key: &str,
+        region: &Region<'_>,
+        stages: &mut [Vec<Stage>],
+        task: &mut Task,
+    ) -> Result<()> {
+        let began = Instant::now();
+        let setup = &self.epoch.setup;
+        let groups = setup.views.groups().iter().zip(&self.tables);
+        let groups = groups.flat_map(|it| std::iter::repeat_n(it, it.0.n_views));
+        for ((stages, (group, tables)), row) in stages.iter_mut().zip(groups).zip(&mut task.buffers)
+        {
+            self.painter
+                .row(region, stages, (&group.output, tables), row)
+                .map_err(|what| Error::sample(key, format!("cannot be resized: {what}")))?;
+        }
+        setup.counters.spent(stats::Stage::Render, began.elapsed());
+        Ok(())
+    }
+
+    /// Transforms the fields that follow the image for each view, and the values of the first one.
     ///
     /// # Errors
     /// The errors of the fields of their sample.
@@ -223,8 +258,8 @@ impl RowMaker {
         &mut self,
         leader: &Leader<'_>,
         values: &mut RowValues,
-    ) -> Result<Option<Box<Followed>>> {
-        let Some(follower) = &mut self.follower else { return Ok(None) };
+    ) -> Result<Vec<Followed>> {
+        let Some(follower) = &mut self.follower else { return Ok(Vec::new()) };
         let began = Instant::now();
         let setup = &self.epoch.setup;
         let fields = setup.datasets.fields();
@@ -235,8 +270,19 @@ impl RowMaker {
             categories.check(leader.key, document, leader.dataset, name_of)?;
         }
         let followed = follower.follow(&mut self.decoder, leader, fields, values)?;
-        setup.counters.spent(Stage::Decode, began.elapsed());
+        setup.counters.spent(stats::Stage::Decode, began.elapsed());
         setup.counters.rounded(std::mem::take(&mut follower.n_rounded));
-        Ok(Some(Box::new(followed)))
+        Ok(followed)
     }
+}
+
+/// Compiles the changes of each view of an image of this width and height.
+pub(super) fn compiled(changes: &[Vec<Change>], size: (u32, u32)) -> Vec<Vec<Stage>> {
+    changes.iter().map(|changes| fuse(changes.clone(), size)).collect()
+}
+
+/// Returns what a GPU does for a row of one view; `None` if the host has to make it.
+pub(super) fn device_program(changes: &[Vec<Change>], size: (u32, u32)) -> Option<DeviceProgram> {
+    let [changes] = changes else { return None };
+    DeviceProgram::of(&fuse(changes.clone(), size))
 }

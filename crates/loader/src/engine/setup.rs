@@ -2,7 +2,6 @@
 //!
 //! The parts of the loader do not see [`Options`]: each gets its share from here.
 use crate::{
-    batch::Shape,
     dataset::{Datasets, Label},
     decoding::DecodeOptions,
     device::{Device, Offload},
@@ -16,6 +15,7 @@ use crate::{
     order::{Batching, Cursor, Order, Place, State, Steps},
     stats::Counters,
     supply::{Supply, SupplyOptions},
+    views::Views,
 };
 use fdconvert_core::{Categories, Error, Result};
 use std::sync::Arc;
@@ -27,6 +27,9 @@ pub(crate) struct Setup {
     pub(crate) quarantine: Option<Quarantine>,
     pub(crate) categories: Option<Categories>,
     pub(crate) mixing: Option<Mixing>,
+    pub(crate) views: Views,
+    /// The fields that follow the image, in each view after the first one; empty without any.
+    pub(crate) other_fields: Vec<Arc<Fields>>,
     pub(crate) offload: Option<Arc<Offload>>,
     pub(crate) counters: Counters,
     fingerprint: u64,
@@ -41,22 +44,31 @@ impl Setup {
         options: Options,
         offload: Option<Arc<Offload>>,
     ) -> Result<Self> {
-        options.check()?;
-        let datasets = datasets.showing(&options.label, &asked(&options), options.batch_size)?;
-        refuse_following(datasets.fields(), &options)?;
+        let views = Views::new(&options.views, options.view_layout, datasets.have_images())?;
+        options.check(&views)?;
+        let asked = asked(&options, &views);
+        let datasets = datasets.showing(&options.label, &asked, options.batch_size)?;
+        refuse_following(datasets.fields(), &options, &views)?;
+        let follow = datasets.fields().follow();
+        let other_fields = views.each().skip(1).filter(|_| follow);
+        let other_fields =
+            other_fields.map(|group| Arc::new(datasets.fields().following(group.output.size)));
+        let other_fields = other_fields.collect();
         let has_several = options.objects.is_some() && datasets.readers().nth(1).is_some();
         // With a list of classes the numbers are the same everywhere.
         let are_compared = has_several && options.classes.is_none();
         let categories = are_compared.then(Categories::default);
-        let Options { batch_size, output, seed, .. } = options;
-        let mixing = options.mix.map(|mix| Mixing::new(&datasets, mix, batch_size, output, seed));
+        let Options { batch_size, seed, .. } = options;
+        let mixed = views.single().and_then(|view| Some((*view.transform.mix()?, view.output)));
+        let mixing =
+            mixed.map(|(mix, output)| Mixing::new(&datasets, mix, batch_size, output, seed));
         let mixing = mixing.transpose()?;
         let quarantine = match &options.failures.on_error {
             OnError::Quarantine(path) => Some(Quarantine::open(path)?),
             _ => None,
         };
-        // Crops, augmentations, mixing and the size of drawn images are not included: they may
-        // change between two runs.
+        // Views, mixing and the size of drawn images are not included: they may change between two
+        // runs.
         let keep = KeepOptions {
             bytes: options.cache_bytes,
             policy: options.cache_policy,
@@ -65,7 +77,7 @@ impl Setup {
         let classes = |field: &str| datasets.classes_of(field, options.classes.as_ref());
         let groups = Groups::new(&datasets, &options.sampling, classes, seed, &keep)?;
         let fingerprint = groups.fingerprint(&datasets)?;
-        let datasets = datasets.drawn_for(options.draw_size, options.crop, output)?;
+        let datasets = datasets.drawn_for(views.draw_side())?;
         let counters = Counters::of_strata(groups.slots().count());
         let setup = Self {
             datasets,
@@ -74,6 +86,8 @@ impl Setup {
             quarantine,
             categories,
             mixing,
+            views,
+            other_fields,
             offload,
             counters,
             fingerprint,
@@ -131,18 +145,23 @@ impl Setup {
     pub(super) fn exchanging(&self) -> Option<ExchangeOptions> {
         let Options { world, ahead_bytes, .. } = self.options;
         let exchange = self.options.exchange.clone().filter(|_| world.size > 1)?;
-        Some(ExchangeOptions { exchange, world, ahead_bytes, n_buffers: self.options.n_buffers() })
+        Some(ExchangeOptions {
+            exchange,
+            world,
+            ahead_bytes,
+            n_buffers: self.options.n_buffers(&self.views),
+        })
     }
 
     pub(super) fn decoding(&self) -> DecodeOptions {
-        let Options { output, limits, orient, .. } = self.options;
-        DecodeOptions { size: output.size, limits, orient }
+        let Options { limits, orient, .. } = self.options;
+        DecodeOptions { limits, orient }
     }
 
     pub(super) fn following(&self) -> FollowOptions {
-        let Options { crop, mask_fill, .. } = self.options;
         let objects = self.options.objects.clone();
-        FollowOptions { decode: self.decoding(), crop, mask_fill, objects }
+        let sizes = self.views.each().map(|group| group.output.size).collect();
+        FollowOptions { decode: self.decoding(), sizes, objects }
     }
 
     /// Returns the order of an epoch.
@@ -200,13 +219,6 @@ impl Setup {
     pub(crate) fn tells_geometry(&self) -> bool {
         self.options.geometry || self.datasets.fields().follow()
     }
-
-    /// Returns the shape of a batch with that number of rows.
-    pub(crate) fn shape(&self, rows: usize) -> Shape {
-        let output = self.options.output;
-        let (width, height) = output.size;
-        Shape { rows, height, width, channels: 3, layout: output.layout, dtype: output.dtype }
-    }
 }
 
 /// Opens the GPU in the options, if there is one.
@@ -215,29 +227,39 @@ impl Setup {
 /// As [`Device::open`]; `Usage` for options that a GPU does not support.
 pub(super) fn open_device(datasets: &Datasets, options: &Options) -> Result<Option<Device>> {
     let Some(device) = &options.device else { return Ok(None) };
-    options.check_device(device)?;
-    Device::open(datasets, device, options.output, options.augment.is_some()).map(Some)
+    let views = Views::new(&options.views, options.view_layout, datasets.have_images())?;
+    let (output, changes) = options.check_device(device, &views)?;
+    Device::open(datasets, device, output, changes).map(Some)
 }
 
-fn asked(options: &Options) -> Asked<'_> {
+fn asked<'a>(options: &'a Options, views: &Views) -> Asked<'a> {
     Asked {
         fields: &options.fields,
         masks: &options.masks,
-        mask_fill: options.mask_fill,
         objects: options.objects.as_ref(),
         classes: options.classes.as_ref(),
-        crop: options.crop,
-        size: options.output.size,
+        size: views.first().map_or((1, 1), |group| group.output.size),
     }
 }
 
 /// Refuses fields that follow the image if rows show several images, or are made elsewhere.
-fn refuse_following(fields: &Fields, options: &Options) -> Result<()> {
-    if let Some(mix) = options.mix.filter(|_| fields.follow()) {
+fn refuse_following(fields: &Fields, options: &Options, views: &Views) -> Result<()> {
+    let mixes = views.groups().iter().any(|group| group.transform.mix().is_some());
+    if mixes && fields.follow() {
         // Half a mask is not a mask, and boxes of two images are not boxes of their mixture.
         let what = "masks, further images and objects belong to one image, and rows that are \
-                    mixed show two: leave those fields out, or do not mix";
-        return Err(Error::usage(mix.option(), what));
+                    mixed show two: leave those fields, or MixUp and CutMix, out";
+        return Err(Error::usage("transform", what));
+    }
+    if views.groups().is_empty() && (fields.follow() || options.geometry) {
+        let what = "masks, objects and geometry belong to images, and the samples of the dataset have \
+                    none: leave them out";
+        return Err(Error::usage("fields", what));
+    }
+    if fields.follow() && views.groups().iter().any(|group| group.transform.mixes_copies()) {
+        let what = "masks, further images and objects cannot follow AugMix, whose images are mixtures \
+                    of copies that were moved differently: leave those fields or AugMix out";
+        return Err(Error::usage("transform", what));
     }
     if options.device.is_some() && fields.follow() {
         let what = "further images follow the first one on the CPU only: take batches in the \

@@ -7,10 +7,11 @@ use super::{
     row::RowMaker,
 };
 use crate::{
-    batch::{Batch, Home, HostImages, Images},
+    batch::{Batch, Home, HostImages, Images, RowFacts},
     column::{Column, Columns},
     dataset::Located,
     device::{DeviceRows, Offload},
+    follow::Followed,
     mix::Blend,
     order::Cursor,
 };
@@ -54,7 +55,7 @@ impl Running {
         let options = &epoch.setup.options;
         let fetches = options.fetch_threads > 0;
         for number in 0..options.n_threads() {
-            let (shared, rows) = (running.shared.clone(), RowMaker::new(epoch.clone())?);
+            let (shared, rows) = (running.shared.clone(), RowMaker::new(epoch.clone()));
             running.spawn(format!("decode-{number}"), move || shared.decode(rows, !fetches))?;
         }
         for number in 0..options.fetch_threads {
@@ -222,14 +223,24 @@ pub(super) fn batch(
     let setup = &shared.epoch.setup;
     let home: Weak<dyn Home> = Arc::downgrade(&(shared.clone() as Arc<dyn Home>));
     let values = facts.iter().map(|facts| facts.values.fields.as_deref());
-    let followed = facts.iter().map(|facts| facts.followed.as_deref());
-    let objects = followed.clone().map(|followed| followed?.objects.as_ref());
-    let geometry = || followed.map(|it| it.map_or_else(Default::default, |it| it.geometry));
+    let followed = |view| facts.iter().map(move |facts: &RowFacts| facts.followed.get(view));
+    let objects =
+        |view| followed(view).map(|followed: Option<&Followed>| followed?.objects.as_ref());
+    let geometry = |view| {
+        let row = |followed: Option<&Followed>| followed.map(|it| it.geometry).unwrap_or_default();
+        followed(view).map(row).collect::<Vec<_>>()
+    };
+    let n_views = setup.views.each().count();
+    let mut others = Vec::new();
+    for (fields, view) in setup.other_fields.iter().zip(1..) {
+        let values = followed(view).map(|it: Option<&Followed>| it?.values.as_deref());
+        others.push(Columns::new(fields, values, objects(view))?);
+    }
     let blend = setup.mixing.as_ref().map(|mixing| mixing.blend(shared.epoch.number, step));
     let blend = blend.unwrap_or(Blend::None);
     let batch = Batch {
         images: Images::Host(HostImages { buffer: images, home, _token: token.clone() }),
-        shape: setup.shape(rows.len()),
+        views: setup.views.clone(),
         labels: match &setup.mixing {
             Some(mixing) => Some(match labels {
                 Some(labels) => labels,
@@ -241,8 +252,12 @@ pub(super) fn batch(
                 .then(|| Column::Int(facts.iter().map(|facts| facts.values.label).collect())),
         },
         blend,
-        columns: Columns::new(setup.datasets.fields(), values, objects)?,
-        geometry: setup.tells_geometry().then(|| geometry().collect()),
+        columns: Columns::new(setup.datasets.fields(), values, objects(0))?,
+        others,
+        geometry: match setup.tells_geometry() {
+            true => (0..n_views).map(geometry).collect(),
+            false => Vec::new(),
+        },
         samples: facts.iter().map(|facts| facts.sample).collect(),
         valid: rows.iter().zip(&facts).map(|(row, facts)| row.valid && facts.filled).collect(),
         substituted: facts.iter().map(|facts| facts.substituted).collect(),

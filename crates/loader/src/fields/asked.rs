@@ -1,14 +1,13 @@
-use crate::{follow::ObjectOptions, transform::Crop};
+use crate::follow::{MaskOptions, ObjectOptions};
 use std::sync::Arc;
 
 /// The requested fields of batches, and the options for making their rows.
 pub(crate) struct Asked<'a> {
     pub(crate) fields: &'a [String],
-    pub(crate) masks: &'a [String],
-    pub(crate) mask_fill: u16,
+    pub(crate) masks: &'a [MaskOptions],
     pub(crate) objects: Option<&'a ObjectOptions>,
     pub(crate) classes: Option<&'a Arc<[String]>>,
-    pub(crate) crop: Crop,
+    /// Width and height of the images of the first views.
     pub(crate) size: (u32, u32),
 }
 
@@ -17,7 +16,7 @@ impl Asked<'_> {
     pub(super) fn names(&self) -> Vec<String> {
         let mut names = self.fields.to_vec();
         let objects = self.objects.map(|objects| &objects.field);
-        for name in self.masks.iter().chain(objects) {
+        for name in self.masks.iter().map(|mask| &mask.field).chain(objects) {
             if !names.contains(name) {
                 names.push(name.clone());
             }

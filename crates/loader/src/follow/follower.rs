@@ -1,36 +1,40 @@
 //! The fields of one row that follow its image.
 use super::{
-    ObjectOptions, Objects, Role, RowGeometry, classes::category, objects::in_row,
+    ObjectOptions, Objects, Role, RowGeometry, classes::category, objects::in_row, path::Path,
     placement::Nearest,
 };
 use crate::{
-    decoding::{DecodeOptions, decode, upright_size},
+    decoding::{DecodeOptions, Needed, decode, upright_size},
     fields::{FieldValue, Fields, RowValues},
-    transform::{Crop, DType, Geometry, Key, Layout, Output, Renderer},
+    transform::{Change, DType, Layout, Output, Painter, Tables, fuse},
 };
 use fdconvert_codec::{Decoder, Levels, is_gray16, orient, orientation};
 use fdconvert_core::{Encoded, Error, Pixels, Result, Turn, Value, objects::Annotations};
+use std::sync::Arc;
 
-/// Geometry and objects of a row with a field that follows the image.
+/// What follows the image in one view.
 #[derive(Debug, Clone)]
 pub(crate) struct Followed {
     pub(crate) geometry: RowGeometry,
     /// The objects of this one row, if they were requested.
     pub(crate) objects: Option<Objects>,
+    /// Values of the fields that follow, except for the first view: there they are among the values
+    /// of the row.
+    pub(crate) values: Option<Arc<[FieldValue]>>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct FollowOptions {
     pub(crate) decode: DecodeOptions,
-    pub(crate) crop: Crop,
-    pub(crate) mask_fill: u16,
+    /// Width and height of the row in each view.
+    pub(crate) sizes: Vec<(u32, u32)>,
     pub(crate) objects: Option<ObjectOptions>,
 }
 
 /// Transforms fields that follow the image; one for each decoding thread, for its buffers.
 pub(crate) struct Follower {
     options: FollowOptions,
-    renderer: Renderer,
+    painter: Painter,
     nearest: Nearest,
     pixels: Vec<u8>,
     /// Number of images that were rounded to 8 bits since this was read.
@@ -41,7 +45,8 @@ pub(crate) struct Follower {
 pub(crate) struct Leader<'a> {
     pub(crate) dataset: u32,
     pub(crate) key: &'a str,
-    pub(crate) geometry: &'a Geometry,
+    /// Its changes in each view.
+    pub(crate) changes: &'a [Vec<Change>],
     /// Size of its image after turning.
     pub(crate) source: (u32, u32),
     /// The stored image; `None` for one that is drawn.
@@ -70,17 +75,13 @@ impl Leader<'_> {
 }
 
 impl Follower {
-    /// # Errors
-    /// `Usage` for invalid options.
-    pub(crate) fn new(options: FollowOptions) -> Result<Self> {
-        let (size, layout) = (options.decode.size, Layout::Nhwc);
-        let output = Output { size, dtype: DType::U8, layout, normalise: None };
-        let renderer = Renderer::new(output, None)?;
-        let (nearest, pixels) = (Nearest::default(), Vec::new());
-        Ok(Self { options, renderer, nearest, pixels, n_rounded: 0 })
+    pub(crate) fn new(options: FollowOptions) -> Self {
+        let (painter, nearest, pixels) = (Painter::default(), Nearest::default(), Vec::new());
+        Self { options, painter, nearest, pixels, n_rounded: 0 }
     }
 
-    /// Transforms the fields of a row, and replaces their values.
+    /// Transforms the fields of a row for each view, and replaces their values by those of the first
+    /// one.
     ///
     /// # Errors
     /// `Sample` or `Limit`, with key and field.
@@ -90,52 +91,81 @@ impl Follower {
         leader: &Leader<'_>,
         fields: &Fields,
         values: &mut RowValues,
-    ) -> Result<Followed> {
-        let geometry = RowGeometry::new(leader.geometry, leader.source, self.options.decode.size);
-        let mut followed = Followed { geometry, objects: None };
-        let Some(stored) = values.fields.as_deref().filter(|_| fields.follow()) else {
-            return Ok(followed);
+    ) -> Result<Vec<Followed>> {
+        let source = leader.source;
+        let geometry = |changes: &Vec<Change>| Followed {
+            geometry: RowGeometry::new(changes, source),
+            objects: None,
+            values: None,
         };
-        self.nearest.set(self.options.crop, &geometry);
-        let orient = self.options.decode.orient;
-        let mut shown = Vec::with_capacity(stored.len());
+        let mut views: Vec<Followed> = leader.changes.iter().map(geometry).collect();
+        let Some(stored) = values.fields.as_deref().filter(|_| fields.follow()) else {
+            return Ok(views);
+        };
+        let moving = |changes: &Vec<Change>| {
+            changes.iter().filter(|change| change.moves_pixels()).cloned().collect()
+        };
+        let moves: Vec<Vec<Change>> = leader.changes.iter().map(moving).collect();
+        let mut first = Vec::with_capacity(stored.len());
+        let mut others = vec![Vec::new(); moves.len().saturating_sub(1)];
         for ((value, role), spec) in stored.iter().zip(fields.roles()).zip(fields.specs()) {
             let named = Named { key: leader.key, field: &spec.name };
-            shown.push(match (value, role) {
+            let shown = match (value, role) {
                 (Value::Image(image), Role::Mask { .. } | Role::Depth) => {
-                    self.levels(decoder, &named, image, leader, *role)?
+                    self.levels(decoder, &named, image, leader, &moves, *role)?
                 }
-                (Value::Image(image), _) => self.image(decoder, &named, image, leader)?,
+                (Value::Image(image), _) => self.image(decoder, &named, image, leader, &moves)?,
                 (Value::Json(json), Role::Objects) => {
-                    if let Some(options) = &self.options.objects {
-                        let objects = Annotations::parse(json, options.segmentations).and_then(
-                            |mut objects| {
-                                let classes = std::mem::take(&mut objects.classes);
-                                objects.classes.numbers = category(classes, fields.classes())?;
-                                let objects = leader.in_frame(objects, orient)?;
-                                in_row(objects, (&geometry, &self.nearest), options)
-                            },
-                        );
-                        followed.objects = Some(objects.map_err(|what| named.error(&what))?);
-                    }
-                    Value::Json(json.clone())
+                    self.objects(json, leader, &moves, fields, &mut views)
+                        .map_err(|what| named.error(&what))?;
+                    vec![value.clone(); moves.len()]
                 }
-                (value, _) => value.clone(),
-            });
+                (value, _) => {
+                    first.push(value.clone());
+                    continue;
+                }
+            };
+            let mut shown = shown.into_iter();
+            first.extend(shown.next());
+            others.iter_mut().zip(shown).for_each(|(values, value)| values.push(value));
         }
-        values.fields = Some(shown.into());
-        Ok(followed)
+        values.fields = Some(first.into());
+        for (view, values) in views.iter_mut().skip(1).zip(others) {
+            view.values = Some(values.into());
+        }
+        Ok(views)
     }
 
-    /// Moves single values by nearest neighbour.
+    fn objects(
+        &mut self,
+        json: &[u8],
+        leader: &Leader<'_>,
+        moves: &[Vec<Change>],
+        fields: &Fields,
+        views: &mut [Followed],
+    ) -> Result<(), String> {
+        let Some(options) = &self.options.objects else { return Ok(()) };
+        let mut objects = Annotations::parse(json, options.segmentations)?;
+        let classes = std::mem::take(&mut objects.classes);
+        objects.classes.numbers = category(classes, fields.classes())?;
+        let objects = leader.in_frame(objects, self.options.decode.orient)?;
+        for (view, changes) in views.iter_mut().zip(moves) {
+            let mut path = Path::new(changes, leader.source, &mut self.nearest);
+            view.objects = Some(in_row(&objects, &mut path, options)?);
+        }
+        Ok(())
+    }
+
+    /// Moves single values by nearest neighbour, for each view.
     fn levels(
         &mut self,
         decoder: &mut Decoder,
         named: &Named<'_>,
         image: &Encoded,
         leader: &Leader<'_>,
+        moves: &[Vec<Change>],
         role: Role,
-    ) -> Result<FieldValue> {
+    ) -> Result<Vec<FieldValue>> {
         let turned = self.options.decode.turn(image);
         named.check_size(upright_size(image, turned), leader.source)?;
         let pixels = &mut self.pixels;
@@ -145,12 +175,14 @@ impl Follower {
         let Levels { width, height, n_bytes } = levels;
         let data = std::mem::take(pixels);
         let upright = orient(Pixels { width, height, channels: n_bytes, data }, turned);
-        let (fill, width) = (self.options.mask_fill.to_le_bytes(), upright.width);
+        let size = (upright.width, upright.height);
         *pixels = upright.data;
-        let row = match (n_bytes, role) {
-            (2, Role::Mask { is_wide: true } | Role::Depth) => {
-                self.nearest.take::<2>(&self.pixels, width, fill)
-            }
+        let fill = match role {
+            Role::Mask { fill, .. } => fill.to_le_bytes(),
+            _ => [0; 2],
+        };
+        let is_wide = match (n_bytes, role) {
+            (2, Role::Mask { is_wide: true, .. } | Role::Depth) => true,
             // Levels with another scale than the others have.
             (_, Role::Depth) => {
                 return Err(named.error(
@@ -159,11 +191,11 @@ impl Follower {
                 ));
             }
             // Labels of one byte in a column of two.
-            (_, Role::Mask { is_wide: true }) => {
-                let wide: Vec<u8> = self.pixels.iter().flat_map(|level| [*level, 0]).collect();
-                self.nearest.take::<2>(&wide, width, fill)
+            (_, Role::Mask { is_wide: true, .. }) => {
+                *pixels = pixels.iter().flat_map(|level| [*level, 0]).collect();
+                true
             }
-            (1, _) => self.nearest.take::<1>(&self.pixels, width, [fill[0]]),
+            (1, _) => false,
             _ => {
                 return Err(named.error(
                     "it has values of 16 bits, and the first sample of the dataset, which decides \
@@ -171,17 +203,27 @@ impl Follower {
                 ));
             }
         };
-        Ok(Value::Array(row.into()))
+        let Self { nearest, pixels, .. } = self;
+        let moved = |changes: &Vec<Change>| {
+            let row = if is_wide {
+                nearest.moved::<2>(pixels, size, changes, fill)
+            } else {
+                nearest.moved::<1>(pixels, size, changes, [fill[0]])
+            };
+            Value::Array(row.into())
+        };
+        Ok(moves.iter().map(moved).collect())
     }
 
-    /// Transforms an image like the first one.
+    /// Transforms an image like the first one, for each view.
     fn image(
         &mut self,
         decoder: &mut Decoder,
         named: &Named<'_>,
         image: &Encoded,
         leader: &Leader<'_>,
-    ) -> Result<FieldValue> {
+        moves: &[Vec<Change>],
+    ) -> Result<Vec<FieldValue>> {
         if is_gray16(image) {
             return Err(named.error(
                 "it has gray of 16 bits, and the first sample of the dataset, which says what the \
@@ -189,20 +231,25 @@ impl Follower {
             ));
         }
         let turned = self.options.decode.turn(image);
-        named.check_size(upright_size(image, turned), leader.source)?;
-        let (key, pixels) = (leader.key, &mut self.pixels);
-        let part =
-            decode(decoder, (key, image), turned, leader.geometry, &self.options.decode, pixels)
-                .map_err(|error| named.wrap(error))?;
-        self.n_rounded += u64::from(part.is_rounded);
-        let mut row = vec![0; self.renderer.output().n_bytes()];
-        // Without augmentations there are no random choices.
-        let nothing = Key { seed: 0, epoch: 0, sample: 0, occurrence: 0 };
-        let region = part.region(&self.pixels);
-        self.renderer
-            .render(key, &region, leader.geometry, nothing, &mut row)
+        let (key, source, pixels) = (leader.key, leader.source, &mut self.pixels);
+        named.check_size(upright_size(image, turned), source)?;
+        let mut stages: Vec<_> =
+            moves.iter().map(|changes| fuse(changes.clone(), source)).collect();
+        let needed = Needed::of(stages.iter().map(Vec::as_slice), source);
+        let part = decode(decoder, (key, image), turned, needed, &self.options.decode, pixels)
             .map_err(|error| named.wrap(error))?;
-        Ok(Value::Array(row.into()))
+        self.n_rounded += u64::from(part.is_rounded);
+        let region = part.region(&self.pixels);
+        let mut rows = Vec::with_capacity(stages.len());
+        for (stages, &size) in stages.iter_mut().zip(&self.options.sizes) {
+            let output = Output { size, dtype: DType::U8, layout: Layout::Nhwc, normalise: None };
+            let mut row = vec![0; output.n_bytes()];
+            self.painter
+                .row(&region, stages, (&output, &Tables::new(&output)), &mut row)
+                .map_err(|what| named.error(&what))?;
+            rows.push(Value::Array(row.into()));
+        }
+        Ok(rows)
     }
 }
 

@@ -1,6 +1,23 @@
 //! Objects in pixels of their rows.
-use super::{RowGeometry, RunLengthMasks, placement::Nearest};
+use super::{RunLengthMasks, path::Path};
 use fdconvert_core::{Error, Result, RunLengths, objects::Annotations};
+
+/// Image field with pixel labels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MaskOptions {
+    /// Name of the field.
+    pub field: String,
+    /// Value where the image was padded or turned away from.
+    pub fill: u16,
+}
+
+impl MaskOptions {
+    /// Creates options for a field, with 0 around the image.
+    #[must_use]
+    pub fn of(field: impl Into<String>) -> Self {
+        Self { field: field.into(), fill: 0 }
+    }
+}
 
 /// Choice of the field with the objects of a sample's image, and their treatment.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,15 +142,21 @@ impl Default for Polygons {
 /// The reason why they cannot be shown: a number of keypoints that does not fit the exchange,
 /// or masks that do not fit the image.
 pub(super) fn in_row(
-    objects: Annotations,
-    (row, nearest): (&RowGeometry, &Nearest),
+    objects: &Annotations,
+    path: &mut Path<'_>,
     options: &ObjectOptions,
 ) -> Result<Objects, String> {
-    let (width, height) = (f64::from(row.source.0), f64::from(row.source.1));
-    let [x_scale, y_scale] =
-        objects.size.map_or([1.0; 2], |size| [width / size[0], height / size[1]]);
-    let moved = Moved { row, scale: [x_scale, y_scale] };
-    let boxes: Vec<_> = objects.boxes.iter().map(|it| moved.bounding_box(*it)).collect();
+    let source = path.source();
+    let (width, height) = (f64::from(source.0), f64::from(source.1));
+    let scale = objects.size.map_or([1.0; 2], |size| [width / size[0], height / size[1]]);
+    let scaled = |[x, y]: [f64; 2]| [x * scale[0], y * scale[1]];
+    let boxes: Vec<_> = objects
+        .boxes
+        .iter()
+        .map(|&[x, y, width, height]| {
+            path.rectangle(scaled([x, y]), scaled([x + width, y + height]))
+        })
+        .collect();
     let kept: Vec<bool> = boxes
         .iter()
         .map(|[left, top, right, bottom]| {
@@ -142,34 +165,47 @@ pub(super) fn in_row(
         })
         .collect();
     let n_kept = kept.iter().filter(|is| **is).count();
-    let keypoints = match objects.keypoints {
-        Some(lists) => Some(moved.keypoints(&only(lists, &kept), &options.keypoint_flip)?),
+    let keypoints = match &objects.keypoints {
+        Some(lists) => {
+            let moved = |[x, y, visibility]: [f64; 3]| {
+                let [x, y] = scaled([x, y]);
+                path.keypoint([x, y, visibility])
+            };
+            let flip = &options.keypoint_flip;
+            Some(keypoints(only(lists, &kept), flip, path.is_mirrored(), moved)?)
+        }
         None => None,
     };
-    let run_lengths = match objects.run_lengths {
+    let polygons = objects.polygons.as_ref().map(|lists| {
+        let moved = |point| path.point(scaled(point)).map(|at| at as f32);
+        polygons(only(lists, &kept), moved)
+    });
+    let run_lengths = match &objects.run_lengths {
         Some(masks) => {
             if objects.size.is_none() {
-                check_size(&masks, row.source)?;
+                check_size(masks, source)?;
             }
-            Some(RunLengthMasks::of_row(&only(masks, &kept), nearest, row.source)?)
+            let masks: Vec<_> = only(masks, &kept).collect();
+            Some(RunLengthMasks::of_row(&masks, path)?)
         }
         None => None,
     };
     Ok(Objects {
         offsets: vec![0, n_kept as i64],
-        boxes: only(boxes, &kept),
-        category: match objects.classes.numbers {
-            Some(numbers) => only(numbers, &kept),
+        boxes: only(&boxes, &kept).copied().collect(),
+        category: match &objects.classes.numbers {
+            Some(numbers) => only(numbers, &kept).copied().collect(),
             None => vec![-1; n_kept],
         },
-        area: objects.area.map(|it| only(it, &kept).into_iter().map(|it| it as f32).collect()),
-        iscrowd: objects.iscrowd.map(|flags| only(flags, &kept)),
-        id: objects.id.map(|ids| only(ids, &kept)),
+        area: objects.area.as_ref().map(|it| only(it, &kept).map(|it| *it as f32).collect()),
+        iscrowd: objects.iscrowd.as_ref().map(|flags| only(flags, &kept).copied().collect()),
+        id: objects.id.as_ref().map(|ids| only(ids, &kept).copied().collect()),
         keypoints,
-        polygons: objects.polygons.map(|polygons| moved.polygons(&only(polygons, &kept))),
+        polygons,
         run_lengths,
     })
 }
+
 /// Refuses masks of another size than the image, because they consist of its pixels.
 fn check_size(masks: &[Option<RunLengths>], (width, height): (u32, u32)) -> Result<(), String> {
     match masks.iter().flatten().map(RunLengths::size).find(|size| *size != [height, width]) {
@@ -181,85 +217,49 @@ fn check_size(masks: &[Option<RunLengths>], (width, height): (u32, u32)) -> Resu
     }
 }
 
-fn only<T>(all: Vec<T>, kept: &[bool]) -> Vec<T> {
-    all.into_iter().zip(kept).filter_map(|(it, kept)| kept.then_some(it)).collect()
+fn only<'a, T>(all: &'a [T], kept: &'a [bool]) -> impl Iterator<Item = &'a T> + Clone {
+    all.iter().zip(kept).filter_map(|(it, kept)| kept.then_some(it))
 }
 
-/// Moves coordinates of an image into a row.
-struct Moved<'a> {
-    row: &'a RowGeometry,
-    /// From the pixels of the coordinates to those of the image.
-    scale: [f64; 2],
+fn keypoints<'a>(
+    lists: impl Iterator<Item = &'a Vec<[f64; 3]>> + Clone,
+    flip: &[usize],
+    is_mirrored: bool,
+    moved: impl Fn([f64; 3]) -> [f32; 3],
+) -> Result<Keypoints, String> {
+    let per_object = lists.clone().map(Vec::len).max().unwrap_or_default();
+    if !flip.is_empty() && per_object > 0 && per_object != flip.len() {
+        let n_named = flip.len();
+        return Err(format!(
+            "an object has {per_object} keypoints, and `keypoint_flip` names {n_named}"
+        ));
+    }
+    let mut points = Vec::new();
+    for list in lists {
+        let begin = points.len();
+        if is_mirrored && !flip.is_empty() {
+            points.extend(flip.iter().filter_map(|at| list.get(*at).copied().map(&moved)));
+        } else {
+            points.extend(list.iter().copied().map(&moved));
+        }
+        points.resize(begin + per_object, [0.0; 3]);
+    }
+    Ok(Keypoints { per_object, points })
 }
 
-impl Moved<'_> {
-    fn unflipped(&self, [x, y]: [f64; 2]) -> [f64; 2] {
-        self.row.unflipped([x * self.scale[0], y * self.scale[1]])
-    }
-
-    fn bounding_box(&self, [x, y, width, height]: [f64; 4]) -> [f32; 4] {
-        let RowGeometry { size, flipped, .. } = *self.row;
-        let (row_width, row_height) = (f64::from(size.0), f64::from(size.1));
-        let [mut left, top] = self.unflipped([x, y]);
-        let [mut right, bottom] = self.unflipped([x + width, y + height]);
-        if flipped {
-            (left, right) = (row_width - right, row_width - left);
+fn polygons<'a>(
+    lists: impl Iterator<Item = &'a Vec<Vec<[f64; 2]>>>,
+    moved: impl Fn([f64; 2]) -> [f32; 2],
+) -> Polygons {
+    let mut all = Polygons::default();
+    for (object, list) in lists.enumerate() {
+        for polygon in list {
+            all.points.extend(polygon.iter().copied().map(&moved));
+            all.offsets.push(all.points.len() as i64);
+            all.objects.push(object as i64);
         }
-        let clipped = |at: f64, side: f64| at.clamp(0.0, side) as f32;
-        [
-            clipped(left, row_width),
-            clipped(top, row_height),
-            clipped(right, row_width),
-            clipped(bottom, row_height),
-        ]
     }
-
-    fn keypoints(&self, lists: &[Vec<[f64; 3]>], flip: &[usize]) -> Result<Keypoints, String> {
-        let RowGeometry { size, flipped, .. } = *self.row;
-        let (width, height) = (f64::from(size.0), f64::from(size.1));
-        let per_object = lists.iter().map(Vec::len).max().unwrap_or_default();
-        if !flip.is_empty() && per_object > 0 && per_object != flip.len() {
-            let n_named = flip.len();
-            return Err(format!(
-                "an object has {per_object} keypoints, and `keypoint_flip` names {n_named}"
-            ));
-        }
-        let moved = |[x, y, visibility]: [f64; 3]| {
-            let [x, y] = self.unflipped([x, y]);
-            // Keypoints are pixel indices, not edges between pixels.
-            let x = if flipped { width - 1.0 - x } else { x };
-            let is_inside = (0.0..width).contains(&x) && (0.0..height).contains(&y);
-            [x as f32, y as f32, if is_inside { visibility as f32 } else { 0.0 }]
-        };
-        let mut points = Vec::new();
-        for list in lists {
-            let begin = points.len();
-            if flipped && !flip.is_empty() {
-                points.extend(flip.iter().filter_map(|at| list.get(*at).copied().map(moved)));
-            } else {
-                points.extend(list.iter().copied().map(moved));
-            }
-            points.resize(begin + per_object, [0.0; 3]);
-        }
-        Ok(Keypoints { per_object, points })
-    }
-
-    fn polygons(&self, lists: &[Vec<Vec<[f64; 2]>>]) -> Polygons {
-        let RowGeometry { size, flipped, .. } = *self.row;
-        let mut all = Polygons::default();
-        for (object, list) in lists.iter().enumerate() {
-            for polygon in list {
-                all.points.extend(polygon.iter().map(|point| {
-                    let [x, y] = self.unflipped(*point);
-                    let x = if flipped { f64::from(size.0) - x } else { x };
-                    [x as f32, y as f32]
-                }));
-                all.offsets.push(all.points.len() as i64);
-                all.objects.push(object as i64);
-            }
-        }
-        all
-    }
+    all
 }
 
 impl Objects {

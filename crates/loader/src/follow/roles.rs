@@ -1,4 +1,5 @@
 //! The role of each field that follows the image.
+use super::MaskOptions;
 use crate::fields::Asked;
 use fdconvert_codec::is_gray16;
 use fdconvert_core::{ArraySpec, DType, Error, FieldSpec, Kind, Reader, Result, Value};
@@ -14,6 +15,8 @@ pub(crate) enum Role {
     Mask {
         /// True for values of two bytes.
         is_wide: bool,
+        /// Value around the image.
+        fill: u16,
     },
     /// Gray of 16 bits, such as depth: like a mask.
     Depth,
@@ -36,12 +39,19 @@ impl Role {
         asked: &Asked<'_>,
         readers: impl Iterator<Item = &'a Arc<dyn Reader>>,
     ) -> Result<Self> {
-        if asked.masks.contains(name) {
+        if let Some(MaskOptions { fill, .. }) = asked.masks.iter().find(|it| it.field == *name) {
             if *kind != Kind::Image {
                 let what = format!("`{name}` is of kind {}, and masks are images", kind.name());
                 return Err(Error::usage("masks", what));
             }
-            return Ok(Self::Mask { is_wide: is_wide(name, readers) });
+            let (is_wide, fill) = (is_wide(name, readers), *fill);
+            if fill > u8::MAX.into() && !is_wide {
+                let what = format!(
+                    "{fill} around `{name}` does not fit its values, which have 8 bits: take 0 to 255"
+                );
+                return Err(Error::usage("masks", what));
+            }
+            return Ok(Self::Mask { is_wide, fill });
         }
         if asked.objects.is_some_and(|objects| objects.field == *name) {
             if *kind != Kind::Json {
@@ -65,8 +75,8 @@ impl Role {
         };
         match self {
             Self::Value | Self::Objects => kind.clone(),
-            Self::Mask { is_wide: false } => array(DType::U8, &[]),
-            Self::Mask { is_wide: true } | Self::Depth => array(DType::U16, &[]),
+            Self::Mask { is_wide: false, .. } => array(DType::U8, &[]),
+            Self::Mask { is_wide: true, .. } | Self::Depth => array(DType::U16, &[]),
             Self::Image => array(DType::U8, &[3]),
         }
     }

@@ -4,7 +4,7 @@
 //! and of that column some rows, in order: so a run of the mask becomes a run of its shown part,
 //! and only the runs of shown columns matter. The cost depends on the row, not on the size of the
 //! mask, which a hostile document may choose.
-use super::placement::Nearest;
+use super::{path::Path, placement::Nearest};
 use fdconvert_core::RunLengths;
 
 /// Masks of objects as run lengths, in pixels of their rows.
@@ -26,23 +26,37 @@ pub struct RunLengthMasks {
 const MAX_RUNS: usize = 1 << 24;
 
 impl RunLengthMasks {
-    /// Transforms the masks, which have one size, to a row that shows an image of that size.
+    /// Transforms the masks, which have one size, to a row.
     ///
     /// # Errors
     /// A description of the error: too many runs.
     pub(super) fn of_row(
-        masks: &[Option<RunLengths>],
-        nearest: &Nearest,
-        source: (u32, u32),
+        masks: &[&Option<RunLengths>],
+        path: &mut Path<'_>,
     ) -> Result<Self, String> {
-        let mut all = Self::empty(nearest.size());
-        let Some(size) = masks.iter().flatten().map(RunLengths::size).next() else {
+        let (source, row, changes) = (path.source(), path.size(), path.changes());
+        let mut all = Self::empty([row.1, row.0]);
+        let Some(size) = masks.iter().copied().flatten().map(RunLengths::size).next() else {
             return Ok(all);
         };
+        let nearest = path.nearest();
+        nearest.reset(source);
+        let are_lines = changes.iter().all(|change| nearest.apply(change)) && nearest.is_in_order();
+        if !are_lines {
+            nearest.reset(source);
+        }
         let mut shown = Shown::new(nearest, source, size);
         for (mask, object) in masks.iter().zip(0..) {
             let Some(mask) = mask else { continue };
-            shown.append(mask.counts(), &mut all.counts);
+            if are_lines {
+                shown.append(mask.counts(), &mut all.counts);
+            } else {
+                let mut counts = Vec::new();
+                shown.append(mask.counts(), &mut counts);
+                let pixels = pixels(&counts, source);
+                let moved = nearest.moved(&pixels, source, changes, [0]);
+                append_runs(&moved, row, &mut all.counts);
+            }
             if all.counts.len() > MAX_RUNS {
                 return Err(format!(
                     "the masks of its objects have more than {MAX_RUNS} run lengths in a row: show \
@@ -67,6 +81,36 @@ impl RunLengthMasks {
     pub(super) fn empty(size: [u32; 2]) -> Self {
         Self { size, counts: Vec::new(), offsets: vec![0], objects: Vec::new() }
     }
+}
+
+/// Returns a byte for each pixel of a mask of this width and height, row by row.
+fn pixels(counts: &[u32], (width, height): (u32, u32)) -> Vec<u8> {
+    let (width, height) = (width as usize, height as usize);
+    let mut pixels = vec![0; width * height];
+    let mut at = 0_usize;
+    for (run, is_inside) in counts.iter().zip([0, 1].into_iter().cycle()) {
+        let end = at.saturating_add(*run as usize).min(width * height);
+        for place in (at..end).filter(|_| is_inside == 1) {
+            // Down the columns.
+            if let Some(pixel) = pixels.get_mut(place % height * width + place / height) {
+                *pixel = 1;
+            }
+        }
+        at = end;
+    }
+    pixels
+}
+
+/// Appends the runs of a mask of this width and height with a byte for each pixel.
+fn append_runs(pixels: &[u8], (width, height): (u32, u32), counts: &mut Vec<u32>) {
+    let mut runs = Runs { counts, is_inside: false, length: 0 };
+    for column in 0..width as usize {
+        for row in 0..height as usize {
+            let pixel = pixels.get(row * width as usize + column);
+            runs.push(pixel.is_some_and(|pixel| *pixel != 0), 1);
+        }
+    }
+    runs.counts.push(runs.length);
 }
 
 /// The part of masks of one size that a row shows.

@@ -6,7 +6,7 @@
 use super::Blend;
 use crate::transform::{Area, DType, Layout, Output};
 use half::{
-    f16,
+    bf16, f16,
     slice::{HalfBitsSliceExt, HalfFloatSliceExt},
 };
 
@@ -24,7 +24,8 @@ impl Blend {
                 let weights = Weights::of(lambda);
                 match output.dtype {
                     DType::U8 => roll(rows, |to, from| mix_bytes(weights, to, from)),
-                    DType::F16 => roll(rows, |to, from| mix_halves(weights, to, from)),
+                    DType::F16 => roll(rows, |to, from| mix_halves(weights, &F16, to, from)),
+                    DType::Bf16 => roll(rows, |to, from| mix_halves(weights, &BF16, to, from)),
                     DType::F32 => roll(rows, |to, from| mix_singles(weights, to, from)),
                 }
             }
@@ -96,21 +97,35 @@ fn mix_singles(weights: Weights, to: &mut [u8], from: &[u8]) {
 /// Half-precision numbers are converted in blocks, in buffers on the stack.
 const BLOCK: usize = 256;
 
-fn mix_halves(weights: Weights, to: &mut [u8], from: &[u8]) {
-    let ((to, _), (from, _)) = (to.as_chunks_mut::<2>(), from.as_chunks::<2>());
-    let (mut bits, mut own, mut other) = ([0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
-    for (to, from) in to.chunks_mut(BLOCK).zip(from.chunks(BLOCK)) {
-        widen(to, &mut bits, &mut own);
-        widen(from, &mut bits, &mut other);
-        own.iter_mut().zip(&other).for_each(|(own, other)| *own = weights.mix(*own, *other));
-        bits.reinterpret_cast_mut::<f16>().convert_from_f32_slice(&own);
-        to.iter_mut().zip(&bits).for_each(|(to, bits)| *to = bits.to_ne_bytes());
-    }
+/// The conversions of a type of two bytes.
+struct Half {
+    widen: fn(&[u16], &mut [f32]),
+    narrow: fn(&[f32], &mut [u16]),
 }
 
-fn widen(from: &[[u8; 2]], bits: &mut [u16; BLOCK], to: &mut [f32; BLOCK]) {
-    bits.iter_mut().zip(from).for_each(|(bits, from)| *bits = u16::from_ne_bytes(*from));
-    bits.reinterpret_cast::<f16>().convert_to_f32_slice(to);
+const F16: Half = Half {
+    widen: |bits, to| bits.reinterpret_cast::<f16>().convert_to_f32_slice(to),
+    narrow: |from, bits| bits.reinterpret_cast_mut::<f16>().convert_from_f32_slice(from),
+};
+const BF16: Half = Half {
+    widen: |bits, to| bits.reinterpret_cast::<bf16>().convert_to_f32_slice(to),
+    narrow: |from, bits| bits.reinterpret_cast_mut::<bf16>().convert_from_f32_slice(from),
+};
+
+fn mix_halves(weights: Weights, half: &Half, to: &mut [u8], from: &[u8]) {
+    let ((to, _), (from, _)) = (to.as_chunks_mut::<2>(), from.as_chunks::<2>());
+    let (mut bits, mut own, mut other) = ([0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
+    let load = |from: &[[u8; 2]], bits: &mut [u16; BLOCK], to: &mut [f32; BLOCK]| {
+        bits.iter_mut().zip(from).for_each(|(bits, from)| *bits = u16::from_ne_bytes(*from));
+        (half.widen)(bits, to);
+    };
+    for (to, from) in to.chunks_mut(BLOCK).zip(from.chunks(BLOCK)) {
+        load(to, &mut bits, &mut own);
+        load(from, &mut bits, &mut other);
+        own.iter_mut().zip(&other).for_each(|(own, other)| *own = weights.mix(*own, *other));
+        (half.narrow)(&own, &mut bits);
+        to.iter_mut().zip(&bits).for_each(|(to, bits)| *to = bits.to_ne_bytes());
+    }
 }
 
 fn paste(output: &Output, area: Area, to: &mut [u8], from: &[u8]) {

@@ -31,7 +31,7 @@ impl SoftLabels {
     pub(super) fn new(datasets: &Datasets, mix: &Mix, n_rows: u32) -> Result<Self> {
         let fields = datasets.fields();
         if fields.label().is_none() && datasets.labels().next().is_none() {
-            let what = "mixup and cutmix need labels: name the field, or set both to 0";
+            let what = "MixUp and CutMix need labels: name the field, or leave them out";
             return Err(Error::usage("label", what));
         }
         let (n_classes, arrays) = match fields.label() {
@@ -44,7 +44,7 @@ impl SoftLabels {
         let n_bytes = n_classes.saturating_mul(n_rows as usize).saturating_mul(4);
         if n_bytes as u64 > 1 << 40 {
             let what = format!("{n_rows} rows of {n_classes} numbers are too large");
-            return Err(Error::usage("num_classes", what));
+            return Err(Error::usage("transform", format!("num_classes: {what}")));
         }
         Ok(Self { n_classes, arrays })
     }
@@ -92,7 +92,7 @@ impl SoftLabels {
                  counted from 0",
                 self.n_classes
             );
-            return Err(Error::usage("num_classes", what));
+            return Err(Error::usage("transform", format!("num_classes: {what}")));
         };
         *place = 1.0;
         Ok(())
@@ -105,7 +105,7 @@ fn n_classes(datasets: &Datasets, mix: &Mix) -> Result<usize> {
     match (mix.num_classes, names) {
         (Some(n_classes), Some(names)) if (n_classes as usize) < names.len() => {
             let what = format!("the label has names of {} classes: leave it out", names.len());
-            return Err(Error::usage("num_classes", what));
+            return Err(Error::usage("transform", format!("num_classes: {what}")));
         }
         (Some(n_classes), _) => return Ok(n_classes as usize),
         (None, Some(names)) => return Ok(names.len()),
@@ -117,7 +117,7 @@ fn n_classes(datasets: &Datasets, mix: &Mix) -> Result<usize> {
         field.name,
         reader.name()
     );
-    Err(Error::usage("num_classes", what))
+    Err(Error::usage("transform", format!("num_classes: {what}")))
 }
 
 /// Returns type and length of labels that are arrays.
@@ -142,7 +142,7 @@ fn of_arrays(name: &str, kind: &Kind, mix: &Mix) -> Result<(DType, usize)> {
     }
     if mix.num_classes.is_some_and(|n_classes| u64::from(n_classes) != n_elements) {
         let what = format!("the label `{name}` has {n_elements} numbers; leave it out");
-        return Err(Error::usage("num_classes", what));
+        return Err(Error::usage("transform", format!("num_classes: {what}")));
     }
     // The values of a batch are contiguous in memory.
     Ok((spec.dtype, usize::try_from(n_elements).unwrap_or(usize::MAX)))

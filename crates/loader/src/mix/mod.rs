@@ -81,31 +81,26 @@ impl Mix {
     /// # Errors
     /// `Usage`, with the name of the option.
     pub fn check(&self) -> Result<()> {
-        let refuse = |option, what: String| Err(Error::usage(option, what));
-        for (option, alpha) in [("mixup", self.mixup), ("cutmix", self.cutmix)] {
+        let refuse = |what: String| Err(Error::usage("transform", what));
+        for (name, alpha) in [("MixUp", self.mixup), ("CutMix", self.cutmix)] {
             if !(0.0..=1e6).contains(&alpha) {
-                let what =
-                    format!("{alpha} is not a parameter of a beta distribution; take 0.1 to 10");
-                return refuse(option, what);
+                return refuse(format!(
+                    "{name}: alpha={alpha} is not a parameter of a beta distribution; take 0.1 to 10"
+                ));
             }
         }
         if self.mixup == 0.0 && self.cutmix == 0.0 {
-            return refuse("mixup", "neither it nor `cutmix` is above 0, so nothing mixes".into());
+            return refuse("MixUp and CutMix: with an alpha of 0 nothing mixes".into());
         }
-        for (option, share) in [("mix_prob", self.mix_prob), ("switch_prob", self.switch_prob)] {
+        for share in [self.mix_prob, self.switch_prob] {
             if !(0.0..=1.0).contains(&share) {
-                return refuse(option, format!("{share} is not a probability"));
+                return refuse(format!("MixUp and CutMix: {share} is not a probability"));
             }
         }
         if self.num_classes == Some(0) {
-            return refuse("num_classes", "there is at least one class".into());
+            return refuse("num_classes: there is at least one class".into());
         }
         Ok(())
-    }
-
-    /// Returns the option that enables mixing, for errors about conflicting options.
-    pub(crate) fn option(&self) -> &'static str {
-        if self.mixup > 0.0 { "mixup" } else { "cutmix" }
     }
 }
 

@@ -1,39 +1,4 @@
-//! The part of an image that becomes the output.
-//!
-//! Resize and crop form one rectangle of the encoded image, in fractions of its pixels. The decoder
-//! then needs to produce no other pixels, and one resize does the work of two.
-
-use super::keyed::{Key, Purpose};
-use fdconvert_core::{Error, Result};
-
-/// Choice of the shown rectangle of an image.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Crop {
-    /// torchvision's `Resize(resize)` and `CenterCrop(size)`, usual for evaluation.
-    ///
-    /// If the resized image is smaller than the output, torchvision fills with black; here the
-    /// largest centred rectangle of the output's shape is enlarged.
-    Center {
-        /// Short side after the resize, in pixels.
-        resize: u32,
-    },
-    /// torchvision's `RandomResizedCrop(size, scale, ratio)`, usual for training; Szegedy et al.,
-    /// "Going Deeper with Convolutions", 2015.
-    Random {
-        /// Smallest and largest part of the area; usually 0.08 to 1.
-        scale: (f64, f64),
-        /// Smallest and largest width divided by height; usually 3/4 to 4/3.
-        ratio: (f64, f64),
-    },
-    /// The whole image, squeezed to the output size.
-    None,
-    /// The whole image in its shape, as large as fits into the output, and centred; torchvision's
-    /// `Resize(None, max_size=...)` and `Pad`.
-    Letterbox {
-        /// Red, green and blue around the image.
-        fill: [u8; 3],
-    },
-}
+//! Rectangles of images, and how crops choose them.
 
 /// A rectangle in fractions of pixels: left, top, width, height.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -61,117 +26,6 @@ pub struct Area {
     pub height: u32,
 }
 
-/// Source of the pixels of one output image.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Geometry {
-    /// Rectangle that is stretched over the output, in pixels of the encoded image at full size.
-    pub rect: Rect,
-    /// All pixels that the resize reads: `rect`, and for [`Crop::Center`] the neighbours within the
-    /// filter's reach, because torchvision resizes before it crops. A decoder may produce more
-    /// without effect.
-    pub needed: Area,
-    /// Whether left and right are exchanged at the end.
-    pub flip: bool,
-    /// Part of the output that the rectangle is stretched over; `None` for all of it.
-    pub inset: Option<Inset>,
-}
-
-/// Part of the output, with one colour around it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Inset {
-    /// Position before left and right are exchanged.
-    pub area: Area,
-    /// Red, green and blue around the part.
-    pub fill: [u8; 3],
-}
-
-impl Crop {
-    /// Checks the numbers, once for a run.
-    ///
-    /// # Errors
-    /// `Usage` if a range is empty, not finite or not positive.
-    pub fn check(&self) -> Result<()> {
-        let usage = |option, what: String| Err(Error::usage(option, what));
-        match *self {
-            Self::Center { resize: 0 } => {
-                usage("resize", "the short side must be at least 1".to_owned())
-            }
-            Self::Random { scale, ratio } => {
-                let sound = |(from, to): (f64, f64)| from > 0.0 && from <= to && to.is_finite();
-                if !sound(scale) || scale.1 > 1.0 {
-                    let what = "must be the smallest and the largest share of the area, \
-                                0 < smallest <= largest <= 1";
-                    return usage("scale", format!("{scale:?} {what}"));
-                }
-                if !sound(ratio) {
-                    let what = "must be the smallest and the largest ratio of width to height, \
-                                0 < smallest <= largest";
-                    return usage("ratio", format!("{ratio:?} {what}"));
-                }
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Geometry {
-    /// Returns the geometry of one sample: `size` is that of the output, `source` that of the
-    /// encoded image, each (width, height). Sides of 0 are treated as 1.
-    ///
-    /// The numbers of torchvision's crops come from single-precision random numbers, these from
-    /// double precision: the distribution is the same, the sequence is not.
-    #[must_use]
-    pub fn of(crop: Crop, flip: f64, size: (u32, u32), source: (u32, u32), key: Key) -> Self {
-        let size = (size.0.max(1), size.1.max(1));
-        let source = (source.0.max(1), source.1.max(1));
-        let flip = key.stream(Purpose::Flip).chance(flip);
-        let exact = |area: Area| Self { rect: area.into(), needed: area, flip, inset: None };
-        let whole = Area { x: 0, y: 0, width: source.0, height: source.1 };
-        match crop {
-            Crop::None => exact(whole),
-            Crop::Letterbox { fill } => {
-                Self { inset: Some(Inset { area: inner(size, source), fill }), ..exact(whole) }
-            }
-            Crop::Random { scale, ratio } => {
-                let mut stream = key.stream(Purpose::Crop);
-                exact(random(scale, ratio, source, &mut |draw| match draw {
-                    Draw::Unit => stream.unit(),
-                    Draw::Below(n) => stream.below(u64::from(n)) as f64,
-                }))
-            }
-            Crop::Center { resize } => {
-                let rect = center(resize.max(1), size, source);
-                let (x, width) = reach(rect.x, rect.width, size.0, source.0);
-                let (y, height) = reach(rect.y, rect.height, size.1, source.1);
-                Self { rect, needed: Area { x, y, width, height }, flip, inset: None }
-            }
-        }
-    }
-}
-
-impl Geometry {
-    /// Returns the part of an output of that size that the rectangle is stretched over.
-    pub(crate) fn area(&self, size: (u32, u32)) -> Area {
-        let all = Area { x: 0, y: 0, width: size.0, height: size.1 };
-        self.inset.map_or(all, |inset| inset.area)
-    }
-
-    /// Returns the corner of the rectangle if its pixels become the output unchanged: it has the
-    /// output's size, begins at a pixel, and lies in an image of that size.
-    pub(crate) fn as_is(&self, size: (u32, u32), source: (u32, u32)) -> Option<(u32, u32)> {
-        let Rect { x, y, width, height } = self.rect;
-        let corner = |at: f64, length: f64, size: u32, n_pixels: u32| {
-            let fits = length == f64::from(size)
-                && at >= 0.0
-                && at == at.trunc()
-                && at + length <= f64::from(n_pixels);
-            fits.then_some(at as u32)
-        };
-        Some((corner(x, width, size.0, source.0)?, corner(y, height, size.1, source.1)?))
-    }
-}
-
 impl From<Area> for Rect {
     fn from(area: Area) -> Self {
         let [x, y, width, height] = [area.x, area.y, area.width, area.height].map(f64::from);
@@ -191,18 +45,6 @@ pub fn scale_for(rect: Rect, size: (u32, u32)) -> u32 {
     [8, 4, 2].into_iter().find(fits).unwrap_or(1)
 }
 
-/// Returns the size that `Resize(resize)` gives an image.
-pub(crate) fn resized(resize: u32, source: (u32, u32)) -> (f64, f64) {
-    let (width, height) = (f64::from(source.0), f64::from(source.1));
-    // Only the long side is rounded, downwards, after a division in double precision.
-    let long = |long: f64, short: f64| (f64::from(resize) * long / short).floor();
-    if source.0 <= source.1 {
-        (f64::from(resize), long(height, width))
-    } else {
-        (long(width, height), f64::from(resize))
-    }
-}
-
 /// Returns the largest centred area of an output in the shape of the source. The side that does not
 /// fill the output is rounded downwards, and an odd pixel remains at the far end.
 pub(super) fn inner(size: (u32, u32), source: (u32, u32)) -> Area {
@@ -217,27 +59,6 @@ pub(super) fn inner(size: (u32, u32), source: (u32, u32)) -> Area {
         (side(size.1, source.1, source.0), size.1)
     };
     Area { x: (size.0 - width) / 2, y: (size.1 - height) / 2, width, height }
-}
-
-/// Returns `Resize(resize)` and `CenterCrop(size)` as a rectangle of the source.
-fn center(resize: u32, size: (u32, u32), source: (u32, u32)) -> Rect {
-    let (width, height) = (f64::from(source.0), f64::from(source.1));
-    let resized = resized(resize, source);
-    let (crop_width, crop_height) = (f64::from(size.0), f64::from(size.1));
-    let fit = (resized.0 / crop_width).min(resized.1 / crop_height);
-    let axis = |resized: f64, crop: f64, source: f64| {
-        let (at, crop) = if fit >= 1.0 {
-            // Python's round: halves go to the even neighbour.
-            (((resized - crop) / 2.0).round_ties_even(), crop)
-        } else {
-            ((resized - crop * fit) / 2.0, crop * fit)
-        };
-        let length = (crop * source / resized).min(source);
-        ((at * source / resized).clamp(0.0, source - length), length)
-    };
-    let (x, rect_width) = axis(resized.0, crop_width, width);
-    let (y, rect_height) = axis(resized.1, crop_height, height);
-    Rect { x, y, width: rect_width, height: rect_height }
 }
 
 /// Returns the first pixel and the number of pixels that the triangle filter reads for `out`

@@ -6,7 +6,7 @@
 //! `v * a + b` would be no faster and would differ in the last bit.
 
 use fdconvert_core::{Error, Result};
-use half::f16;
+use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
 /// Element type of a batch, in the byte order of the machine.
@@ -18,6 +18,8 @@ pub enum DType {
     U8,
     /// Half precision: the single-precision result, rounded once.
     F16,
+    /// bfloat16: the single-precision result, rounded once.
+    Bf16,
     /// Single precision.
     F32,
 }
@@ -28,7 +30,7 @@ impl DType {
     pub fn n_bytes(self) -> usize {
         match self {
             Self::U8 => 1,
-            Self::F16 => 2,
+            Self::F16 | Self::Bf16 => 2,
             Self::F32 => 4,
         }
     }
@@ -93,24 +95,24 @@ impl Output {
         let (width, height) = self.size;
         if !(1..=Self::MAX_SIDE).contains(&width) || !(1..=Self::MAX_SIDE).contains(&height) {
             let what = format!("{width}x{height} is not within 1 to {}", Self::MAX_SIDE);
-            return Err(Error::usage("size", what));
+            return Err(Error::usage("transform", what));
         }
         let Some(Normalise { mean, std }) = self.normalise else { return Ok(()) };
         if self.dtype == DType::U8 {
             let what = "bytes cannot be normalised; ask for f16 or f32, or leave it to the model";
-            return Err(Error::usage("normalise", what));
+            return Err(Error::usage("transform", format!("Normalize: {what}")));
         }
         let is_sound = |std: &f32| *std > 0.0 && (1.0 / std).is_finite();
         if !mean.iter().all(|mean| mean.is_finite()) || !std.iter().all(is_sound) {
             let what = format!("mean {mean:?} and std {std:?} must be numbers, and std above 0");
-            return Err(Error::usage("normalise", what));
+            return Err(Error::usage("transform", format!("Normalize: {what}")));
         }
         if mean.iter().chain(&std).any(|value| *value > 1.0) {
             let what = format!(
                 "mean {mean:?} and std {std:?} are for values from 0 to 255, and here they are from 0 \
                  to 1: divide both by 255"
             );
-            return Err(Error::usage("normalise", what));
+            return Err(Error::usage("transform", format!("Normalize: {what}")));
         }
         let most = if self.dtype == DType::F16 { f16::MAX.to_f32() } else { f32::MAX };
         let mut ends = (0..3).flat_map(|channel| [0, 255].map(|byte| self.value(channel, byte)));
@@ -119,7 +121,7 @@ impl Output {
                 "mean {mean:?} and std {std:?} make numbers beyond {most:e}, which `dtype` cannot hold: \
                  take those of values from 0 to 1"
             );
-            return Err(Error::usage("normalise", what));
+            return Err(Error::usage("transform", format!("Normalize: {what}")));
         }
         Ok(())
     }
@@ -139,18 +141,21 @@ impl Output {
 
 /// The tables of an [`Output`], ready for use.
 #[derive(Debug)]
-pub(super) enum Tables {
+pub(crate) enum Tables {
     Bytes,
     Halves(Box<[[[u8; 2]; 256]; 3]>),
     Singles(Box<[[[u8; 4]; 256]; 3]>),
 }
 
 impl Tables {
-    pub(super) fn new(output: &Output) -> Self {
+    pub(crate) fn new(output: &Output) -> Self {
         match output.dtype {
             DType::U8 => Self::Bytes,
             DType::F16 => Self::Halves(table(|channel, byte| {
                 f16::from_f32(output.value(channel, byte)).to_ne_bytes()
+            })),
+            DType::Bf16 => Self::Halves(table(|channel, byte| {
+                bf16::from_f32(output.value(channel, byte)).to_ne_bytes()
             })),
             DType::F32 => {
                 Self::Singles(table(|channel, byte| output.value(channel, byte).to_ne_bytes()))

@@ -1,13 +1,14 @@
 //! Carries out the stages of an image.
 use super::{
-    geometry::{Area, Geometry},
-    list::{Change, Erased, Interpolation, PaddingMode, Sampling, Stage, Warp},
+    geometry::Area,
+    list::{Change, Erased, Interpolation, Resample, Stage, Warp},
+    output::{DType, Layout, Output, Tables},
     pixel::{
         self, Affine, BlurRows, Content, Counts, Curves, Gauss, Noise, Padding, Pixel, crop, erase,
         flip_columns, flip_rows, gaussian_blur, hue, mean_gray, perspective_coefficients,
         saturation, sharpness, to_grayscale, weighted_sum,
     },
-    render::{Plan, Region},
+    plan::{Plan, Region},
 };
 use fdconvert_core::KeyedRandom;
 use fdconvert_resize::Stretcher;
@@ -46,6 +47,40 @@ fn n_bytes((width, height): (u32, u32)) -> usize {
 }
 
 impl Painter {
+    /// Writes the row of a batch: the image of these stages in the form of an output.
+    ///
+    /// # Errors
+    /// The reason if the region lacks pixels or the stages make another size, as the end of a
+    /// sentence. The contents of the row are unspecified then.
+    pub(crate) fn row(
+        &mut self,
+        region: &Region<'_>,
+        stages: &mut [Stage],
+        (output, tables): (&Output, &Tables),
+        row: &mut [u8],
+    ) -> Result<(), String> {
+        if row.len() != output.n_bytes() {
+            return Err(format!("{} bytes are not {}", row.len(), output.n_bytes()));
+        }
+        let is_as_painted = (output.dtype, output.layout) == (DType::U8, Layout::Nhwc);
+        if let [Stage::Resample(resample)] = stages
+            && is_as_painted
+            && (resample.size, resample.mirrored, resample.upside_down)
+                == (output.size, false, false)
+        {
+            let plan = Plan::of(region, resample)?;
+            return plan.resize(region, output.size, &mut self.stretcher, &mut self.gray, row);
+        }
+        let mirrored = take_last_mirror(stages);
+        let (image, size) = self.paint(region, stages)?;
+        if size != output.size {
+            let (width, height) = size;
+            return Err(format!("{width}x{height} are not {:?}", output.size));
+        }
+        tables.write(image, size.0 as usize, output.layout, mirrored, row);
+        Ok(())
+    }
+
     /// Carries out stages, the first of which takes its pixels from a decoded region; returns RGB,
     /// and its width and height.
     ///
@@ -61,16 +96,16 @@ impl Painter {
         let mut curves = None;
         for stage in stages {
             match stage {
-                Stage::Sample(sampling) => {
+                Stage::Resample(resample) => {
                     self.apply(&mut curves);
                     if is_first {
-                        self.sample(region, sampling)?;
+                        self.sample(region, resample)?;
                     } else {
                         let pixels = std::mem::take(&mut self.image.data);
                         let (width, height) = self.image.size;
                         let area = Area { x: 0, y: 0, width, height };
                         let own = Region { pixels: &pixels, area, channels: 3, denominator: 1 };
-                        self.sample(&own, sampling)?;
+                        self.sample(&own, resample)?;
                     }
                 }
                 Stage::Change(change) => self.change(change, &mut curves),
@@ -82,10 +117,9 @@ impl Painter {
     }
 
     /// Takes the pixels of a rectangle.
-    fn sample(&mut self, region: &Region<'_>, sampling: &Sampling) -> Result<(), String> {
-        let Sampling { rect, needed, size, mirrored, upside_down } = *sampling;
-        let geometry = Geometry { rect, needed, flip: false, inset: None };
-        let plan = Plan::of(region, &geometry)?;
+    fn sample(&mut self, region: &Region<'_>, resample: &Resample) -> Result<(), String> {
+        let Resample { size, mirrored, upside_down, .. } = *resample;
+        let plan = Plan::of(region, resample)?;
         self.image.size = size;
         self.image.data.resize(n_bytes(size), 0);
         plan.resize(region, size, &mut self.stretcher, &mut self.gray, &mut self.image.data)?;
@@ -144,12 +178,7 @@ impl Painter {
                 self.cut((start[0], start[1]), (*width, *height), Padding::Constant([0; 3]));
             }
             Change::Pad { padding: [left, top, ..], fill, padding_mode } => {
-                let padding = match padding_mode {
-                    PaddingMode::Constant => Padding::Constant(*fill),
-                    PaddingMode::Edge => Padding::Edge,
-                    PaddingMode::Reflect => Padding::Reflect,
-                    PaddingMode::Symmetric => Padding::Symmetric,
-                };
+                let padding = padding_mode.padding(*fill);
                 let start = (-(*left as i32), -(*top as i32));
                 self.cut(start, change.size(self.image.size), padding);
             }
@@ -267,6 +296,18 @@ impl Painter {
             }
         }
     }
+}
+
+/// Takes a flip of left and right out of the last stage that moves pixels, for the pass into the row.
+fn take_last_mirror(stages: &mut [Stage]) -> bool {
+    for stage in stages.iter_mut().rev() {
+        match stage {
+            Stage::Resample(resample) => return std::mem::take(&mut resample.mirrored),
+            Stage::Change(change) if change.is_pixel_by_pixel() => {}
+            Stage::Change(_) => return false,
+        }
+    }
+    false
 }
 
 /// Returns the transform of an image of that size; `None` for a perspective that has none.

@@ -1,6 +1,7 @@
 //! A dataset in memory that can be slow or broken.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "each test file uses its part")]
 
+pub(crate) mod changes;
 pub(crate) mod groups;
 pub(crate) mod legs;
 pub(crate) mod shapes;
@@ -13,7 +14,7 @@ use fdconvert_core::{
     Provenance, Reader, Result, Sample, Schema, Shard, Source, SourceFacts, Value,
 };
 use fdconvert_jpeg::stored_entry_points;
-use fdconvert_loader::{Batch, Crop, DType, Datasets, Layout, Loader, Options, Output};
+use fdconvert_loader::{Batch, Datasets, Loader, Options, Transform, TransformList};
 use fdconvert_testkit::fixtures::pixels;
 use std::{
     collections::BTreeSet,
@@ -27,18 +28,37 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Returns options for small images.
-pub(crate) fn options(batch_size: u32, size: u32) -> Options {
-    let output =
-        Output { size: (size, size), dtype: DType::U8, layout: Layout::Nhwc, normalise: None };
-    let crop = Crop::Center { resize: size + 2 };
-    Options::default().batch_size(batch_size).output(output).threads(2).crop(crop)
+/// Checks a list of transforms.
+pub(crate) fn list(transforms: impl Into<Vec<Transform>>) -> TransformList {
+    TransformList::new(transforms.into()).unwrap()
 }
 
-/// Returns options with all random choices.
+/// Reads a transform whose missing arguments are the usual ones.
+pub(crate) fn transform(json: &str) -> Transform {
+    serde_json::from_str(json).unwrap()
+}
+
+/// Returns options for small images: the middle of them.
+pub(crate) fn options(batch_size: u32, side: u32) -> Options {
+    let transform = list([Transform::resize(side + 2), Transform::center_crop(side)]);
+    Options::default().batch_size(batch_size).threads(2).transform(transform)
+}
+
+/// Creates a random crop of nearly any size to this height and width.
+pub(crate) fn random_part(size: [u32; 2]) -> Transform {
+    Transform::RandomResizedCrop { size, scale: [0.1, 1.0], ratio: [0.75, 1.3333] }
+}
+
+/// Returns options with random crops and flips.
 pub(crate) fn random_crop() -> Options {
-    let crop = Crop::Random { scale: (0.1, 1.0), ratio: (0.75, 1.3333) };
-    options(8, 16).crop(crop).flip(0.5)
+    random_and([])
+}
+
+/// Returns options with random crops and flips, and these transforms after them.
+pub(crate) fn random_and<const N: usize>(rest: [Transform; N]) -> Options {
+    let mut transforms = vec![random_part([16, 16]), Transform::random_horizontal_flip()];
+    transforms.extend(rest);
+    options(8, 16).transform(list(transforms))
 }
 
 /// Packs and opens a dataset of one shard.

@@ -1,6 +1,7 @@
 //! Samples with masks, further images and objects, and their stored values.
 use fdconvert_core::{Codec, Encoded, FieldSpec, Kind, Reader, Sample, Schema, Value};
 use fdconvert_formats::wds::Wds;
+use fdconvert_loader::Transform;
 use fdconvert_testkit::fixtures::{self, Random};
 use png::{BitDepth, ColorType};
 use std::{path::Path, sync::Arc};
@@ -133,3 +134,49 @@ pub(crate) fn dataset(out: &Path) -> (Arc<dyn Reader>, Vec<Stored>) {
     let (stored, values): (Vec<_>, Vec<_>) = (0..N_SAMPLES).map(stored).unzip();
     (pack(out, values), stored)
 }
+
+/// Returns lists that move pixels in every way, all with a flip, and rows of this height and width.
+pub(crate) fn moving([height, width]: [u32; 2]) -> Vec<Vec<Transform>> {
+    let size = format!("{{\"size\": [{height}, {width}]");
+    let lists = [
+        format!("[{{\"Resize\": {{\"size\": 23}}}}, {{\"CenterCrop\": {size}}}}}, FLIP]"),
+        format!(
+            "[{{\"RandomResizedCrop\": {size}, \"scale\": [0.1, 1.0], \"ratio\": [0.5, 2.0]}}}}, FLIP]"
+        ),
+        format!("[{{\"Resize\": {size}}}}}, FLIP]"),
+        format!("[{{\"Letterbox\": {size}, \"fill\": [9, 8, 7]}}}}, FLIP]"),
+        // An image that is too small, around which there is nothing.
+        format!("[FLIP, {{\"CenterCrop\": {{\"size\": [50, 40]}}}}, {{\"Resize\": {size}}}}}]"),
+        format!("[{MIRRORED}, FLIP, {{\"RandomCrop\": {size}, \"pad_if_needed\": true}}}}]"),
+        format!(
+            "[{{\"ScaleJitter\": {{\"target_size\": [30, 30], \"scale_range\": [0.5, 1.5]}}}}, {VERTICAL},
+              {{\"RandomCrop\": {size}, \"padding\": [3, 2, 1, 4], \"pad_if_needed\": true}}}}, FLIP]"
+        ),
+        format!(
+            "[{VERTICAL}, {{\"Pad\": {{\"padding\": [3, 1, 2, 5], \"padding_mode\": \"symmetric\"}}}},
+              {{\"RandomRotation\": {{\"degrees\": [-60, 60], \"expand\": true}}}},
+              {{\"Resize\": {size}}}}}, FLIP]"
+        ),
+        format!(
+            "[FLIP, {{\"RandomResizedCrop\": {size}, \"scale\": [0.3, 1.0]}}}}, {AFFINE},
+              {{\"ColorJitter\": {{\"brightness\": [0.5, 1.5]}}}}]"
+        ),
+        format!(
+            "[{{\"RandomPerspective\": {{\"distortion_scale\": 0.4, \"p\": 0.8}}}}, {VERTICAL},
+              {{\"Pad\": {{\"padding\": [2, 7, 4, 1]}}}}, FLIP, {{\"CenterCrop\": {size}}}}},
+              {{\"RandomErasing\": {{\"p\": 1.0}}}}]"
+        ),
+        format!(
+            "[FLIP, {{\"RandomRotation\": {{\"degrees\": [90, 90], \"expand\": true}}}},
+              {{\"RandomRotation\": {{\"degrees\": [-9, 9], \"center\": [4, 7]}}}},
+              {{\"RandomChoice\": {{\"transforms\": [{AFFINE}, {MIRRORED}]}}}},
+              {{\"Letterbox\": {size}}}}}]"
+        ),
+    ];
+    let flip = "{\"RandomHorizontalFlip\": {}}";
+    lists.map(|json| serde_json::from_str(&json.replace("FLIP", flip)).unwrap()).to_vec()
+}
+
+const VERTICAL: &str = "{\"RandomVerticalFlip\": {}}";
+const MIRRORED: &str = "{\"Pad\": {\"padding\": [5, 2, 4, 6], \"padding_mode\": \"reflect\"}}";
+const AFFINE: &str = "{\"RandomAffine\": {\"degrees\": [-40, 40], \"translate\": [0.2, 0.1],                       \"scale\": [0.7, 1.4], \"shear\": [-15, 15, -5, 20]}}";

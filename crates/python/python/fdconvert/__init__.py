@@ -6,8 +6,10 @@
 
 ``Dataset`` opens a packed dataset or a folder of images as a sequence, which can be narrowed to some
 of its samples; ``concat`` and ``mix`` join several. ``Loader`` makes batches of it for training;
-``sampling=`` chooses and orders the samples of an epoch. ``Writer`` packs samples one at a time, and
-``pack`` accepts whole sequences of samples as well as paths. ``decode`` turns the bytes of image files into arrays.
+``sampling=`` chooses and orders the samples of an epoch, and ``Ranks``, ``Skip``, ``Cache``,
+``Storage``, ``Prefetch``, ``Objects``, ``Cuda`` and ``Output`` are groups of its other options.
+``Writer`` packs samples one at a time, and ``pack`` accepts whole sequences of samples as well as
+paths. ``decode`` turns the bytes of image files into arrays.
 
 A path may also be a store's URL as a string (``s3://``, ``gs://``, ``az://``, ``https://``,
 ``hf://``). ``set_store_options`` sets options of stores that the environment does not.
@@ -21,7 +23,7 @@ line.
 
 from typing import TYPE_CHECKING
 
-from fdconvert._batch import Batch, Geometry, Objects
+from fdconvert._batch import Batch, BatchObjects, Geometry
 from fdconvert._commands import (
     diff,
     find_duplicates,
@@ -48,6 +50,18 @@ from fdconvert._fdconvert import (
     mix,
     set_store_options,
 )
+from fdconvert._groups import (
+    Cache,
+    Cuda,
+    Objects,
+    Output,
+    Prefetch,
+    Quarantine,
+    Ranks,
+    Skip,
+    Storage,
+    Substitute,
+)
 from fdconvert._loader import Loader
 from fdconvert._sampling import (
     Balanced,
@@ -68,6 +82,9 @@ __all__ = [
     "Array",
     "Balanced",
     "Batch",
+    "BatchObjects",
+    "Cache",
+    "Cuda",
     "DataError",
     "Dataset",
     "DeviceArray",
@@ -78,10 +95,17 @@ __all__ = [
     "Loader",
     "Objects",
     "Order",
+    "Output",
+    "Prefetch",
+    "Quarantine",
+    "Ranks",
     "Repeated",
     "Sampling",
     "Sequential",
     "Shuffle",
+    "Skip",
+    "Storage",
+    "Substitute",
     "UsageError",
     "Weighted",
     "Windowed",

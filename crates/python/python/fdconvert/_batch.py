@@ -4,11 +4,9 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
-from fdconvert._errors import UsageError
-
 
 @dataclass(frozen=True, slots=True)
-class Objects:
+class BatchObjects:
     """The objects of all rows of a batch, row after row, in pixels of the rows.
 
     The objects of row ``r`` are ``offsets[r]`` to ``offsets[r + 1]``. ``boxes`` hold left, top, right
@@ -78,69 +76,34 @@ class Objects:
             polygons[at - begin].append(self.points[start:stop])
         return polygons
 
-    def target(self, row: int, *, mask_size: tuple[int, int] | None = None) -> dict[str, Any]:
-        """Return the objects of a row as a target for torchvision's detection models.
+    def to_torchvision(
+        self, canvas_size: tuple[int, int] | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the objects of each row as torchvision's detection models take them, in tensors.
 
-        ``labels`` are the categories counted from 1, because 0 is the background. ``mask_size``, the
-        height and width of the row, adds ``masks`` drawn from polygons and run lengths, and needs
-        ``pycocotools``. The models need a loader with ``output="torch"``.
+        Each dictionary has ``boxes`` and ``labels``, and ``area``, ``iscrowd`` and ``keypoints`` if
+        objects have them. ``labels`` are the categories counted from 1, because 0 is the background.
+        ``canvas_size``, the height and width of the rows, adds ``masks`` drawn from run lengths and
+        polygons; polygons need ``pycocotools``.
         """
-        found = self.of_row(row)
-        category = found.pop("category")
-        if len(category) and int(category.min()) < 0:
-            what = "an object has no category and would become background; give every object one"
-            raise UsageError(f"target: {what}")
-        names = ("boxes", "area", "iscrowd", "keypoints")
-        target = {name: found[name] for name in names if name in found} | {"labels": category + 1}
-        if mask_size is not None:
-            target["masks"] = self._masks(found, *mask_size)
-        return target
+        from fdconvert._detection import targets
 
-    def _masks(self, found: dict[str, Any], height: int, width: int) -> Any:
-        import numpy as np
-
-        try:
-            from pycocotools import mask as coco
-        except ImportError as error:
-            what = "drawing masks needs pycocotools; install it: pip install pycocotools"
-            raise UsageError(f"mask_size: {what}") from error
-        n_objects = len(found["boxes"])
-        masks = np.zeros((n_objects, height, width), np.uint8)
-        run_lengths = found.get("run_lengths", [None] * n_objects)
-        polygons = found.get("polygons", [[]] * n_objects)
-        for mask, runs, points in zip(masks, run_lengths, polygons, strict=True):
-            # pycocotools would read four numbers as a box.
-            parts = [part.reshape(-1).tolist() for part in points if len(part) > 2]
-            if runs is not None and runs["size"] != [height, width]:
-                what = f"the row's masks have height and width {runs['size']}"
-                raise UsageError(f"mask_size: {what}")
-            if runs is not None:
-                mask[:] = coco.decode(coco.frPyObjects(runs, height, width))
-            elif parts:
-                mask[:] = coco.decode(coco.merge(coco.frPyObjects(parts, height, width)))
-        if isinstance(self.boxes, np.ndarray):
-            return masks
-        import torch
-
-        return torch.from_numpy(masks).to(self.boxes.device)
+        return targets(self, canvas_size)
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Placement of the image in each row: ``crop`` is stretched over ``area``, then ``flipped``.
+    """Placement of the image in each row of a view.
 
-    ``source`` is the width and height of the image, after the loader has turned it upright. ``crop``
-    (left, top, width, height) is in pixels of the image. ``area`` (the same four) is in pixels of
-    the row, and covers all of it except with a letterbox. Rows without a sample hold zeros.
-
-    A point x of the image is at ``(x - crop_left) * area_width / crop_width + area_left``, counted
-    from the right if the row is flipped.
+    ``source`` is the width and height of the image, after the loader has turned it upright, and
+    ``size`` that of the row. ``matrix``, of shape (rows, 3, 3), takes points of the image to the row:
+    its product with (x, y, 1), divided by its third number. Both are counted in pixels from the upper
+    left corner of the upper left pixel. Rows without a sample hold zeros.
     """
 
     source: Any
-    crop: Any
-    area: Any
-    flipped: Any
+    size: Any
+    matrix: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +118,13 @@ class Batch:
     skipped. Their labels and fields are 0 or empty. ``substituted`` is true for rows that show
     another sample in place of their own.
 
+    With ``views`` of several names, ``images`` is a dictionary with an array for each; an array of
+    several views has them as first dimension, or as second with ``view_layout="rows"``. What follows
+    the image (masks, further images, objects and ``geometry``) is then a list with one for each view,
+    and a dictionary of these with several names.
+
     ``step`` is the number of the batch in its epoch, and ``state`` the position after it, for
-    resuming. ``geometry`` is the placement of the images, if ``geometry=True``, ``masks``,
+    resuming. ``geometry`` is a ``Geometry``, if ``geometry=True``, ``masks``,
     ``objects`` or a field of images was requested.
     """
 
@@ -169,7 +137,12 @@ class Batch:
     step: int
     state: str
     fields: dict[str, Any]
-    geometry: Geometry | None = None
+    geometry: Any = None
+
+    @property
+    def views(self) -> dict[str, Any]:
+        """The images of each group of views by its name; of a single one as ``"images"``."""
+        return self.images if isinstance(self.images, dict) else {"images": self.images}
 
     def __len__(self) -> int:
         """Return the number of rows."""

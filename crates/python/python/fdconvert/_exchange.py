@@ -15,7 +15,7 @@ PIECE = timedelta(milliseconds=200)
 
 
 class Exchange(Protocol):
-    """A collective for ``Loader(exchange=...)``, by which ranks send each other samples.
+    """A collective for ``Ranks(exchange=...)``, by which ranks send each other samples.
 
     The loader calls it on a separate thread, equally often on all ranks. It must serve one loader
     only, so that no other messages come between.
@@ -42,7 +42,7 @@ def exchange_of(given: Any, rank: int, world_size: int) -> Exchange | None:
         exchange: Exchange = given
         return exchange
     what = f"{type(given).__name__} is not a torch.distributed group and has no `all_to_all`"
-    raise UsageError(f"exchange: {what}")
+    raise UsageError(f"Ranks.exchange: {what}")
 
 
 class _Group:
@@ -55,10 +55,10 @@ class _Group:
         found = distributed.get_rank(group), distributed.get_world_size(group)
         if found != (rank, world_size):
             what = "this process is rank {} of {} in the group, not {} of {}"
-            raise UsageError(f"exchange: {what.format(*found, rank, world_size)}")
+            raise UsageError(f"Ranks.exchange: {what.format(*found, rank, world_size)}")
         if distributed.get_backend(group) == "nccl":
             what = "nccl only moves tensors on GPUs; make another group: new_group(backend='gloo')"
-            raise UsageError(f"exchange: {what}")
+            raise UsageError(f"Ranks.exchange: {what}")
         self._group = group
         self._torch = torch
         self._call = threading.Lock()

@@ -120,12 +120,12 @@ class DeviceArray:
 
 @final
 class BatchSource:
-    def __new__(cls, parts: Sequence[tuple[str | Dataset, float, str | Sequence[str] | None]], options: dict[str, Any]) -> Self: ...
+    def __new__(cls, dataset: Dataset, options: dict[str, Any]) -> Self: ...
     def next(
         self, out: Any | None = None
     ) -> (
         tuple[
-            Array | DeviceArray,
+            Any,
             Array | list[str] | list[bytes] | None,
             Array,
             Array,
@@ -133,14 +133,13 @@ class BatchSource:
             int,
             int,
             str,
-            dict[str, Array | list[str] | list[bytes] | dict[str, Array]],
-            dict[str, Array] | None,
+            dict[str, Any],
+            list[dict[str, Array]],
         ]
         | None
     ): ...
     def __len__(self) -> int: ...
     def classes(self) -> list[str] | None: ...
-    def schema(self) -> dict[str, Any]: ...
     def n_samples(self) -> int: ...
     def epoch(self) -> int: ...
     def begin(self, epoch: int) -> None: ...

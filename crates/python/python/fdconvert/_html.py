@@ -55,7 +55,7 @@ def of_batch(batch: "Batch") -> str:
     samples, valid = _numbers(batch.samples), _numbers(batch.valid)
     labels = None if batch.labels is None else _labels(batch.labels, n_rows)
     columns = []
-    for row, png in enumerate(_pictures(batch.images, min(n_rows, SHOWN))):
+    for row, png in enumerate(_pictures(_first_view(batch), min(n_rows, SHOWN))):
         cells = ["" if png is None else _picture(png), _text(f"sample {samples[row]}")]
         if not valid[row]:
             cells = ["", _text("does not count")]
@@ -111,6 +111,14 @@ def _labels(labels: Any, n_rows: int) -> list[object]:
     """Return a label for each row; empty texts if rows have several numbers."""
     values = labels if isinstance(labels, list) else _values(labels)
     return [*values] if len(values) == n_rows else [""] * n_rows
+
+
+def _first_view(batch: "Batch") -> Any:
+    images = next(iter(batch.views.values()))
+    # There may be none, or what a function made of them.
+    if len(getattr(images, "shape", ())) != 5 or not hasattr(images, "__getitem__"):
+        return images
+    return images[0] if images.shape[1] == len(batch) else images[:, 0]
 
 
 def _pictures(images: Any, n_rows: int) -> Iterable[bytes | None]:

@@ -6,21 +6,21 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from fdconvert._batch import Objects
+from fdconvert._batch import BatchObjects
 from fdconvert._errors import UsageError
 
 
-def available(output: str) -> str:
-    """Return the kind of arrays for ``output``; with ``"auto"`` one that is installed."""
-    if output == "auto":
-        try:
-            import numpy  # noqa: F401
-        except ImportError:
-            return "array"
-        return "numpy"
-    if output not in CONVERTERS:
-        raise UsageError(f'output: unknown `{output}`; expected one of "auto", "numpy", "torch", "array"')
-    return output
+def available(kind: str) -> str:
+    """Return the kind of arrays for ``kind``; with ``"auto"`` torch's if it was imported."""
+    if kind != "auto":
+        return kind
+    if sys.modules.get("torch") is not None:
+        return "torch"
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        return "array"
+    return "numpy"
 
 
 def dtype_name(dtype: Any) -> str:
@@ -29,18 +29,6 @@ def dtype_name(dtype: Any) -> str:
         return dtype
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
     return str(name).removeprefix("torch.")
-
-
-def ordinal_of(device: str | None) -> int | None:
-    """Return the GPU's number; ``None`` for the CPU."""
-    # Torch's devices print as the same names.
-    name = "cpu" if device is None else str(device)
-    if name == "cpu":
-        return None
-    kind, _, ordinal = name.partition(":")
-    if kind != "cuda" or not (ordinal.isdecimal() or name == "cuda"):
-        raise UsageError(f'device: unknown `{device}`; expected one of "cpu", "cuda", "cuda:0" and so on')
-    return int(ordinal or 0)
 
 
 def nvjpeg() -> str | None:
@@ -52,18 +40,18 @@ def nvjpeg() -> str | None:
     return next(filter(os.path.isfile, found), None)
 
 
-def available_on_device(output: str) -> str:
-    """Return the kind of arrays for ``output`` on a GPU."""
-    if output == "numpy":
+def available_on_device(kind: str) -> str:
+    """Return the kind of arrays for ``kind`` on a GPU."""
+    if kind == "numpy":
         what = 'NumPy has no arrays on a GPU; use output="array", whose images have `cpu()`'
         raise UsageError(f"output: {what}")
-    if output == "auto":
+    if kind == "auto":
         try:
             import torch  # noqa: F401
         except ImportError:
             return "array"
         return "torch"
-    return available(output)
+    return kind
 
 
 def is_no_array(column: Any) -> bool:
@@ -116,13 +104,17 @@ def pin_function() -> Callable[[Any], Any]:
 
 def pinned(column: Any, pin: Callable[[Any], Any]) -> Any:
     """Pin the arrays of a column."""
-    if isinstance(column, Objects):
-        lists = {name: getattr(column, name) for name in Objects.__slots__}
-        return Objects(**{name: None if it is None else pin(it) for name, it in lists.items()})
+    if isinstance(column, BatchObjects):
+        lists = {name: getattr(column, name) for name in BatchObjects.__slots__}
+        return BatchObjects(**{name: None if it is None else pin(it) for name, it in lists.items()})
     return column if isinstance(column, list) else pin(column)
 
 
 def buffer_of(target: Any) -> Any:
     """Return an object with the buffer protocol for the caller's array."""
-    # Torch's tensors lack the buffer protocol, but share their memory with NumPy.
+    # Torch's tensors lack the buffer protocol, but share their memory with NumPy, which has no bf16.
+    if str(getattr(target, "dtype", "")) == "torch.bfloat16":
+        import torch
+
+        target = target.view(torch.int16)
     return target.numpy() if hasattr(target, "numpy") else target

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from fdconvert._errors import UsageError
+from fdconvert._groups import Ranks
 
 VARIABLES = [
     ("RANK", "WORLD_SIZE"),
@@ -28,15 +29,10 @@ NOT_TAKEN = [
 _told = False
 
 
-def rank_of_process(rank: int | None, world_size: int | None) -> tuple[int, int]:
-    """Return rank and world size: the arguments, or those of torch.distributed or the launcher."""
-    if rank is not None or world_size is not None:
-        if world_size == 1:
-            return rank or 0, world_size
-        if rank is None or world_size is None:
-            missing = "rank" if rank is None else "world_size"
-            raise UsageError(f"{missing}: it is missing; give both `rank` and `world_size`")
-        return rank, world_size
+def rank_of_process(ranks: Ranks) -> tuple[int, int]:
+    """Return rank and world size: those given, or those of torch.distributed or the launcher."""
+    if ranks.world_size is not None:
+        return int(ranks.rank or 0), int(ranks.world_size)
     found = _of_torch() or _of_launcher()
     if found is None:
         _tell(_about_others())
@@ -45,8 +41,8 @@ def rank_of_process(rank: int | None, world_size: int | None) -> tuple[int, int]
     if world_size > 1:
         what = (
             f"rank {rank} of {world_size}, as {by} says: this process gets its share of the samples. "
-            f"Pass rank={rank}, world_size={world_size} to confirm, or rank=0, world_size=1 for all "
-            "samples"
+            f"Pass ranks=fdconvert.Ranks({rank}, {world_size}) to confirm, or "
+            "ranks=fdconvert.Ranks(0, 1) for all samples"
         )
         _tell(what)
     return rank, world_size
@@ -60,8 +56,8 @@ def check_ranks(rank: int, world_size: int) -> None:
             f"the loader was made for rank {rank} of {world_size}, before torch.distributed was "
             f"initialised, which says {found[0]} of {found[1]}"
         )
-        cure = f"make the loader afterwards, or give rank={found[0]}, world_size={found[1]}"
-        raise UsageError(f"rank: {what}; {cure} (rank=0, world_size=1 for all samples)")
+        cure = f"make the loader afterwards, or give fdconvert.Ranks({found[0]}, {found[1]})"
+        raise UsageError(f"ranks: {what}; {cure} (fdconvert.Ranks(0, 1) for all samples)")
 
 
 def _of_torch() -> tuple[int, int, str] | None:
@@ -80,7 +76,7 @@ def _of_launcher() -> tuple[int, int, str] | None:
         rank, world_size = (int(value) if value.isdecimal() else -1 for value in values)
         if not 0 <= rank < world_size:
             what = f"{variables[0]}={values[0]} and {variables[1]}={values[1]} are not a rank and a size"
-            raise UsageError(f"rank: {what}; pass `rank` and `world_size`")
+            raise UsageError(f"ranks: {what}; pass fdconvert.Ranks(rank, world_size)")
         return rank, world_size, f"{variables[0]} in the environment"
     return None
 
@@ -93,9 +89,9 @@ def _about_others() -> str | None:
             said = " and ".join(f"{name}={value}" for name, value in shown if value)
             size = world_size if world_size > 1 else "..."
             return (
-                f"{said} in the environment: without `rank` and `world_size` each process gets all "
-                f"samples. Pass rank={shown[0][1] or '...'}, world_size={size} for a share, or "
-                "rank=0, world_size=1 to confirm"
+                f"{said} in the environment: without `ranks` each process gets all samples. Pass "
+                f"ranks=fdconvert.Ranks({shown[0][1] or '...'}, {size}) for a share, or "
+                "ranks=fdconvert.Ranks(0, 1) to confirm"
             )
     return None
 

@@ -1,13 +1,13 @@
 """The loader as an ``IterableDataset``. Importing this imports torch."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from torch.utils.data import IterableDataset, get_worker_info
 
 from fdconvert._errors import UsageError
 from fdconvert._loader import Loader, Pair
-from fdconvert._parts import Part, Source
+from fdconvert._flat import Source
 
 
 class TorchIterable(IterableDataset):
@@ -18,16 +18,15 @@ class TorchIterable(IterableDataset):
     as in ``Loader``, also by ``StatefulDataLoader``.
     """
 
-    def __init__(
-        self, path: Source | Iterable[Part], batch_size: int = 64, **options: Any
-    ) -> None:
+    def __init__(self, dataset: Source, batch_size: int = 64, **options: Any) -> None:
         super().__init__()
-        if options.setdefault("output", "torch") != "torch":
+        output = options.setdefault("output", "torch")
+        if output != "torch" and getattr(output, "kind", None) != "torch":
             raise UsageError('output: TorchIterable only supports output="torch"')
-        self.loader = Loader(path, batch_size, **options)
+        self.loader = Loader(dataset, batch_size, **options)
 
     def __iter__(self) -> Iterator[Pair]:
-        """Begin the next epoch, or resume a restored one."""
+        """Begin the epoch, or resume a restored one."""
         if get_worker_info() is not None:
             what = "pass num_workers=0 to DataLoader: fdconvert decodes on its own threads"
             raise UsageError(f"num_workers: {what}, and every worker would yield every batch")

@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import fdconvert
+from fdconvert import transforms
 from fdconvert._dlio_order import Shuffled
 
 try:
@@ -127,18 +128,18 @@ class DecodedImages(_Packed):
     def read(self) -> None:
         """Open the dataset; threads start with the first batch."""
         dims = [int(side) for side in self._args.transformed_record_dims or ()]
-        size = (dims[0], dims[1]) if len(dims) > 1 else 224
+        height, width = (dims[0], dims[1]) if len(dims) > 1 else (224, 224)
+        # The share of the image that 224 of 256 pixels are.
+        short_side = round(max(height, width) * 256 / 224)
         self._loader = fdconvert.Loader(
             self.path,
             batch_size=self.batch_size,
             seed=int(self._args.seed),
             threads=self._threads,
-            size=size,
+            transform=[transforms.Resize(short_side), transforms.CenterCrop((height, width))],
             label=None,
             sampling=fdconvert.Shuffle() if self._shuffle else fdconvert.Sequential(),
-            last="drop",
-            rank=self._rank,
-            world_size=self._world_size,
+            ranks=fdconvert.Ranks(self._rank, self._world_size, last="drop"),
             prefetch=max(2, self._args.prefetch_size),
         )
         self._check(len(self._loader) * self.batch_size * self._world_size)

@@ -2,6 +2,7 @@
 use fdconvert_loader::Batch;
 use pyo3::buffer::PyUntypedBuffer;
 use std::{
+    ops::Range,
     process,
     ptr::NonNull,
     sync::{
@@ -24,8 +25,8 @@ enum Owner {
     Bytes(Vec<u8>),
     /// Memory for elements of up to eight bytes that must be aligned.
     Words(Vec<u64>),
-    /// The images of a batch, aligned by the loader.
-    Batch(Box<Lent>),
+    /// The images of a batch, aligned by the loader; a batch has an array for each group of views.
+    Batch(Arc<Lent>),
     /// Memory of another object, which keeps it in place while this view of it exists.
     Foreign(PyUntypedBuffer),
 }
@@ -77,16 +78,25 @@ impl Memory {
         Self { pointer, len: bytes.len(), _owner: Owner::Words(words) }
     }
 
-    /// Takes the images of a batch, which returns to its loader when this is dropped; `count` is
-    /// the number of batches that have not returned.
-    pub(super) fn of_batch(mut batch: Batch, count: &Arc<AtomicUsize>) -> Self {
-        let images = batch.images_mut();
-        let len = images.len();
-        let pointer = NonNull::from(images).cast();
+    /// Takes the images of a batch, a piece of memory for each range. The batch returns to its loader
+    /// when all of them are dropped; `count` is the number of batches that have not returned.
+    pub(super) fn of_batch(
+        mut batch: Batch,
+        ranges: &[Range<usize>],
+        count: &Arc<AtomicUsize>,
+    ) -> Vec<Self> {
+        let all = batch.memory_mut();
+        let ranges = ranges.iter().map(|range| {
+            let images = all.get_mut(range.clone()).unwrap_or_default();
+            (images.len(), NonNull::from(images).cast())
+        });
+        let pieces: Vec<(usize, NonNull<u8>)> = ranges.collect();
         count.fetch_add(1, Ordering::Relaxed);
         // The images are on the heap and stay in place when the batch is moved.
         let lent = Lent { batch: Some(batch), process: process::id(), count: count.clone() };
-        Self { pointer, len, _owner: Owner::Batch(Box::new(lent)) }
+        let lent = Arc::new(lent);
+        let owner = || Owner::Batch(lent.clone());
+        pieces.into_iter().map(|(len, pointer)| Self { pointer, len, _owner: owner() }).collect()
     }
 
     /// Takes the first `len` bytes of a buffer. `None` unless they are writable and contiguous, for

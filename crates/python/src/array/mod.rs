@@ -16,7 +16,7 @@ pub(crate) use device::DeviceArray;
 
 use crate::error::UsageError;
 use fdconvert_core::{ArraySpec, DType};
-use fdconvert_loader::{Batch, DType as PixelType, Shape};
+use fdconvert_loader::{Batch, DType as PixelType, GroupImages, Shape};
 use memory::Memory;
 use pyo3::{
     buffer::{PyBuffer, PyUntypedBuffer},
@@ -187,12 +187,22 @@ impl Array {
         Self::with(Memory::copy_of(data), spec)
     }
 
-    /// Takes over the images of a batch. Their memory returns to the loader with the array; `lent`
-    /// counts the batches that have not returned.
-    pub(crate) fn of_batch(batch: Batch, lent: &Arc<AtomicUsize>) -> PyResult<Self> {
-        let spec = images_spec(batch.shape());
-        check_len(batch.images().len(), &spec)?;
-        Self::with(Memory::of_batch(batch, lent), &spec)
+    /// Takes over the images of a batch: an array for each group of views. Their memory returns to
+    /// the loader with the last of them; `lent` counts the batches that have not returned.
+    pub(crate) fn of_batch(batch: Batch, lent: &Arc<AtomicUsize>) -> PyResult<Vec<(String, Self)>> {
+        let groups = batch.groups().map(|group| {
+            let range = group.offset..group.offset + group.bytes.len();
+            let spec = group_spec(&group);
+            check_len(range.len(), &spec)?;
+            // A loader without lists has one group, without a name.
+            let name = if group.name.is_empty() { "images" } else { group.name };
+            Ok((name.to_owned(), spec, range))
+        });
+        let groups: Vec<_> = groups.collect::<PyResult<_>>()?;
+        let ranges: Vec<_> = groups.iter().map(|(.., range)| range.clone()).collect();
+        let pieces = Memory::of_batch(batch, &ranges, lent);
+        let arrays = groups.into_iter().zip(pieces);
+        arrays.map(|((name, spec, _), memory)| Ok((name, Self::with(memory, &spec)?))).collect()
     }
 
     /// Copies the images of a batch to the caller's buffer.
@@ -255,13 +265,29 @@ impl Target {
 }
 
 fn images_spec(shape: Shape) -> ArraySpec {
-    let dtype = match shape.dtype {
+    let sides = shape.dimensions().map(|n| n as u64).to_vec();
+    ArraySpec { dtype: element(shape.dtype), shape: sides, torch: false }
+}
+
+/// Returns the form of a group of views; that of a single view lacks their dimension.
+fn group_spec(group: &GroupImages<'_>) -> ArraySpec {
+    match group.n_views {
+        1 => images_spec(group.shape),
+        _ => {
+            let sides = group.dimensions().map(|n| n as u64).to_vec();
+            ArraySpec { dtype: element(group.shape.dtype), shape: sides, torch: false }
+        }
+    }
+}
+
+pub(crate) fn element(dtype: PixelType) -> DType {
+    match dtype {
         PixelType::U8 => DType::U8,
         PixelType::F16 => DType::F16,
+        // Neither NumPy nor the buffer protocol has the type: torch takes these bits as its own.
+        PixelType::Bf16 => DType::I16,
         PixelType::F32 => DType::F32,
-    };
-    let shape = shape.dimensions().map(|n| n as u64).to_vec();
-    ArraySpec { dtype, shape, torch: false }
+    }
 }
 
 fn check_len(n_bytes: usize, spec: &ArraySpec) -> PyResult<()> {

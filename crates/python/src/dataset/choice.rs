@@ -158,7 +158,7 @@ impl Dataset {
     pub(crate) fn to_load(&self) -> PyResult<fdconvert::Dataset> {
         if self.transform.is_some() {
             let what =
-                "path: its `transform` is for samples one by one, and batches do not have it";
+                "dataset: its `transform` is for samples one by one, and batches do not have it";
             return Err(UsageError::new_err(what));
         }
         Ok(self.samples.clone())

@@ -11,7 +11,7 @@ use crate::{
     stores::warn_of_left_out,
 };
 use choice::Step;
-use fdconvert_core::{Limits, Sample, SplitChoice};
+use fdconvert_core::{Limits, Sample};
 use fdconvert_reader::sigbus;
 pub(crate) use joined::{concat, mix};
 pub(crate) use pickle::restored;
@@ -437,12 +437,6 @@ impl Dataset {
             None => Ok(dict.into_any()),
         }
     }
-}
-
-/// Returns the splits of a keyword: one, or several in a list; without it the only one there is.
-pub(crate) fn splits_of(split: Option<&Bound<'_, PyAny>>) -> PyResult<SplitChoice> {
-    let Some(split) = split else { return Ok(SplitChoice::Only) };
-    split_names(split).map(SplitChoice::named)
 }
 
 fn split_names(split: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {

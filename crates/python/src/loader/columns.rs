@@ -6,14 +6,22 @@ use fdconvert_loader::{Batch, Column, Keypoints, Objects, Polygons, RowGeometry,
 use pyo3::{
     exceptions::PyRuntimeError,
     prelude::*,
-    types::{PyBytes, PyDict, PyList, PyString},
+    types::{PyBytes, PyDict, PyList, PyString, PyTuple},
 };
 
-/// Returns the requested fields: numbers as arrays, the rest as lists.
+/// Returns the requested fields: numbers as arrays, the rest as lists. With several views, those
+/// that follow the image are tuples with one for each view.
 pub(super) fn to_dict<'py>(py: Python<'py>, batch: &Batch) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, column) in batch.fields() {
-        dict.set_item(name, to_object(py, name, column)?)?;
+        let others = (1..).map_while(|view| batch.view_field(view, name)).collect::<Vec<_>>();
+        if others.is_empty() {
+            dict.set_item(name, to_object(py, name, column)?)?;
+        } else {
+            let columns = std::iter::once(column).chain(others);
+            let columns = columns.map(|column| to_object(py, name, column));
+            dict.set_item(name, PyTuple::new(py, columns.collect::<PyResult<Vec<_>>>()?)?)?;
+        }
     }
     Ok(dict)
 }
@@ -51,24 +59,24 @@ fn to_object<'py>(py: Python<'py>, name: &str, column: &Column) -> PyResult<Boun
     Ok(Bound::new(py, array)?.into_any())
 }
 
-/// Returns the placement of the image in each row: arrays with one entry per row.
-pub(super) fn geometry<'py>(py: Python<'py>, rows: &[RowGeometry]) -> PyResult<Bound<'py, PyDict>> {
+/// Returns the placement of the image in each row: arrays with one entry per row, for each view;
+/// empty if it was not requested.
+pub(super) fn geometry<'py>(py: Python<'py>, batch: &Batch) -> PyResult<Bound<'py, PyList>> {
+    let views = (0..).map_while(|view| batch.geometry(view));
+    let views = views.map(|rows| of_view(py, rows)).collect::<PyResult<Vec<_>>>()?;
+    PyList::new(py, views)
+}
+
+fn of_view<'py>(py: Python<'py>, rows: &[RowGeometry]) -> PyResult<Bound<'py, PyDict>> {
     let n_rows = rows.len();
-    let sizes = rows.iter().flat_map(|row| [row.source.0, row.source.1].map(i64::from));
-    let crops = rows.iter().flat_map(|row| {
-        let crop = row.crop;
-        [crop.x, crop.y, crop.width, crop.height]
-    });
-    let areas = rows.iter().flat_map(|row| {
-        let area = row.area;
-        [area.x, area.y, area.width, area.height].map(i64::from)
-    });
-    let flags: Vec<bool> = rows.iter().map(|row| row.flipped).collect();
+    let sizes = |(width, height): (u32, u32)| [width, height].map(i64::from);
+    let sources = rows.iter().flat_map(|row| sizes(row.source)).flat_map(i64::to_ne_bytes);
+    let shown = rows.iter().flat_map(|row| sizes(row.size)).flat_map(i64::to_ne_bytes);
+    let matrices = rows.iter().flat_map(|row| row.matrix).flatten().flat_map(f64::to_ne_bytes);
     let dict = PyDict::new(py);
-    dict.set_item("source", array(sizes.flat_map(i64::to_ne_bytes), DType::I64, &[n_rows, 2])?)?;
-    dict.set_item("crop", array(crops.flat_map(f64::to_ne_bytes), DType::F64, &[n_rows, 4])?)?;
-    dict.set_item("area", array(areas.flat_map(i64::to_ne_bytes), DType::I64, &[n_rows, 4])?)?;
-    dict.set_item("flipped", super::flags(&flags)?)?;
+    dict.set_item("source", array(sources, DType::I64, &[n_rows, 2])?)?;
+    dict.set_item("size", array(shown, DType::I64, &[n_rows, 2])?)?;
+    dict.set_item("matrix", array(matrices, DType::F64, &[n_rows, 3, 3])?)?;
     Ok(dict)
 }
 

@@ -4,29 +4,26 @@
 //! or torch's and counts epochs. This module contains the waiting, the options and the memory.
 mod columns;
 mod exchange;
+mod names;
 mod options;
 mod sampling;
-mod unused;
 
 use crate::{
     array::{Array, DeviceArray, Target},
     attended::interruptible,
-    dataset::{Dataset, splits_of},
-    error::{UsageError, raise},
-    sample::{ROUNDED, from_json},
-    stores::warn_of_left_out,
+    dataset::Dataset,
+    error::{UsageError, raise_spelled},
+    sample::ROUNDED,
 };
-use fdconvert_core::{ArraySpec, DType, Error, Reader, SplitChoice};
-use fdconvert_loader::{Batch, Datasets, DrawSize, Loader, Memory, Shape, State, Waited};
-use fdconvert_reader::{OpenOptions, sigbus};
+use fdconvert_core::{ArraySpec, DType, Error};
+use fdconvert_loader::{Batch, Datasets, Loader, Memory, Shape, State, Waited};
 use pyo3::{
-    exceptions::{PyRuntimeError, PyRuntimeWarning},
+    exceptions::PyRuntimeWarning,
     prelude::*,
     types::{PyDict, PyTuple},
 };
 use std::{
     ffi::CString,
-    path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -62,27 +59,18 @@ impl BatchSource {
     #[new]
     fn new(
         py: Python<'_>,
-        parts: Vec<(Bound<'_, PyAny>, f64, Option<Bound<'_, PyAny>>)>,
+        dataset: &Bound<'_, Dataset>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let options = options::read(options)?;
-        let parts = parts
-            .into_iter()
-            .map(|(part, weight, split)| Ok((Part::new(&part, split.as_ref())?, weight)))
-            .collect::<PyResult<Vec<_>>>()?;
-        let paths: Vec<_> = parts.iter().flat_map(|(part, _)| part.paths.clone()).collect();
+        let paths = dataset.get().paths();
+        let samples = dataset.get().to_load()?;
         let open = || {
-            let datasets = opened(parts)?;
-            let is_drawn = datasets.readers().any(|reader| reader.as_generated().is_some());
-            if options.draw_size != DrawSize::Auto && !is_drawn {
-                let what = "it is for fractals, and the images of this dataset are stored";
-                return Err(Error::usage("draw_size", what));
-            }
+            let datasets = Datasets::try_from(samples)?;
             Loader::new(datasets, options)
         };
         let loader = interruptible(py, paths.iter().map(|path| &**path), || Ok(open()))?;
         let loader = loader.map_err(|error| raise(&error))?;
-        warn_of_left_out(py, paths.iter().map(|path| &**path))?;
         let shape = loader.shape();
         Ok(Self {
             loader: Mutex::new(Some(loader)),
@@ -143,16 +131,6 @@ impl BatchSource {
     /// Return the class names, in the order of the labels' numbers.
     fn classes(&self, py: Python<'_>) -> PyResult<Option<Vec<String>>> {
         self.with(py, |loader| Ok(loader.datasets().class_names().map(|names| names.to_vec())))
-    }
-
-    /// Return the fields of the dataset; with several datasets, of the first.
-    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let schema = self.with(py, |loader| {
-            Ok(loader.datasets().readers().next().map(|reader| reader.schema().clone()))
-        })?;
-        let text = serde_json::to_vec(&schema)
-            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-        from_json(py, &text)
     }
 
     /// Return the number of samples in an epoch, on all ranks together.
@@ -277,8 +255,8 @@ impl BatchSource {
             self.with(py, |loader| Ok((loader.stats().kept, loader.options().prefetch_bytes)))?;
         let all = fdconvert_core::size((shape.rows * shape.row_bytes()) as u64 * kept);
         let what = format!(
-            "prefetch_bytes: {kept} batches are kept, {all}, and {} of memory are for batches: keep \
-             copies (numpy's `copy()`, torch's `clone()`), or raise prefetch_bytes",
+            "Prefetch.bytes: {kept} batches are kept, {all}, and {} of memory are for batches: keep \
+             copies (numpy's `copy()`, torch's `clone()`), or raise it",
             fdconvert_core::size(bytes)
         );
         let threading = py.import("threading")?;
@@ -319,7 +297,7 @@ impl BatchSource {
         let (valid, substituted) = (flags(batch.valid())?, flags(batch.substituted())?);
         let (epoch, step, state) = (batch.epoch(), batch.step(), batch.state().to_string());
         let fields = columns::to_dict(py, &batch)?;
-        let geometry = batch.geometry().map(|rows| columns::geometry(py, rows)).transpose()?;
+        let geometry = columns::geometry(py, &batch)?;
         // A batch on a GPU has only its images there.
         let images = match (batch.memory(), target) {
             (Memory::Device(_), _) => {
@@ -329,7 +307,11 @@ impl BatchSource {
                 Array::copy_of_batch(py, &batch, target)?.into_pyobject(py)?.into_any()
             }
             (Memory::Host(_), None) => {
-                Array::of_batch(batch, &self.lent)?.into_pyobject(py)?.into_any()
+                let groups = PyDict::new(py);
+                for (name, array) in Array::of_batch(batch, &self.lent)? {
+                    groups.set_item(name, array)?;
+                }
+                groups.into_any()
             }
         };
         (images, labels, samples, valid, substituted, epoch, step, state, fields, geometry)
@@ -346,55 +328,10 @@ impl Drop for BatchSource {
     }
 }
 
-/// A dataset of a loader.
-struct Part {
-    paths: Vec<PathBuf>,
-    samples: Samples,
-}
-
-enum Samples {
-    Open(fdconvert::Dataset),
-    At(PathBuf, SplitChoice),
-}
-
-impl Part {
-    fn new(part: &Bound<'_, PyAny>, split: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        if let Ok(dataset) = part.cast::<Dataset>() {
-            let dataset = dataset.get();
-            let samples = Samples::Open(dataset.to_load()?);
-            return Ok(Self { paths: dataset.paths(), samples });
-        }
-        let path: PathBuf = part.extract()?;
-        let samples = Samples::At(path.clone(), splits_of(split)?);
-        Ok(Self { paths: vec![path], samples })
-    }
-}
-
-fn opened(mut parts: Vec<(Part, f64)>) -> Result<Datasets, Error> {
-    if let [(Part { samples: Samples::Open(_), .. }, 1.0)] = &parts[..]
-        && let Some((Part { samples: Samples::Open(dataset), .. }, _)) = parts.pop()
-    {
-        // It may be a mix.
-        return dataset.try_into();
-    }
-    let readers = parts.into_iter().map(|(part, weight)| {
-        Ok(match part.samples {
-            Samples::Open(dataset) => {
-                dataset.check_splits()?;
-                if dataset.is_mix() {
-                    let what = "a mix is no part of a list: give all datasets and weights at once";
-                    return Err(Error::usage("path", what));
-                }
-                (dataset.into(), weight)
-            }
-            Samples::At(path, splits) => {
-                let how = OpenOptions::default().splits(splits);
-                let open = || fdconvert_reader::open_with(&path, &how);
-                (sigbus::caught(open)?.into(), weight)
-            }
-        })
-    });
-    Datasets::weighted(readers.collect::<Result<Vec<(Arc<dyn Reader>, f64)>, Error>>()?)
+/// Returns the exception for an error of the library, with options as callers of the loader know
+/// them.
+fn raise(error: &Error) -> PyErr {
+    raise_spelled(error, names::spelled)
 }
 
 /// Ends a loader, after the other ranks know.

@@ -48,11 +48,12 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     let folder = maker.colour_files(&lanes64.path, "folder")?;
     let shards = maker.pack(&folder.path, "folder.wds", keep())?;
 
+    let usual = loader(BATCH, threads, None)?;
     let mut lanes = vec![
-        Lane::drawn(DRAWN, &lanes64.path, loader(BATCH, threads)),
-        Lane::drawn("fdconvert, drawn, FractalDB's points", &exact.path, loader(BATCH, threads)),
-        Lane::ours("fdconvert, stored, folder", &folder.path, loader(BATCH, threads)),
-        Lane::ours("fdconvert, stored, shards", &shards.path, loader(BATCH, threads)),
+        Lane::drawn(DRAWN, &lanes64.path, usual.clone()),
+        Lane::drawn("fdconvert, drawn, FractalDB's points", &exact.path, usual.clone()),
+        Lane::ours("fdconvert, stored, folder", &folder.path, usual.clone()),
+        Lane::ours("fdconvert, stored, shards", &shards.path, usual),
     ];
     let task = |batch| Task {
         data: folder.path.clone(),
@@ -67,13 +68,14 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     failures(&mut found.missing, take_turns(&mut lanes, rounds, run.watch)?);
 
     let over = |rival: Option<&Rival>| -> Result<OverBatches> {
-        let mut lanes: Vec<Lane> = BATCHES
-            .iter()
-            .map(|&batch| match rival {
-                None => Lane::drawn(batch.to_string(), &lanes64.path, loader(batch, threads)),
-                Some(rival) => Lane::theirs(batch.to_string(), rival.clone(), task(batch)),
+        let lane = |&batch: &u32| {
+            let name = batch.to_string();
+            Ok(match rival {
+                None => Lane::drawn(name, &lanes64.path, loader(batch, threads, None)?),
+                Some(rival) => Lane::theirs(name, rival.clone(), task(batch)),
             })
-            .collect();
+        };
+        let mut lanes = BATCHES.iter().map(lane).collect::<Result<Vec<_>>>()?;
         let failed = take_turns(&mut lanes, 1, run.watch)?;
         let seconds = |lane: &Lane| lane.median(|took| took.seconds_for(1000));
         let points = BATCHES.iter().zip(&lanes);

@@ -13,7 +13,10 @@ use crate::{
 };
 use fdconvert::{Encoding, PackOptions};
 use fdconvert_core::Result;
-use fdconvert_loader::{Access, Augment, Options, parts::Policy};
+use fdconvert_loader::{
+    Access, Transform,
+    parts::{Interpolation, Policy},
+};
 use fdconvert_profile::{SlowStorage, Throttle};
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -53,8 +56,8 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     let data = Data::make(&maker, images)?;
     let mut found = Found { others: rivals, missing, ..Found::default() };
 
-    let mut step = lanes(&data, &found.others, images, threads, false);
-    let mut epoch = lanes(&data, &found.others, images, threads, true);
+    let mut step = lanes(&data, &found.others, images, threads, false)?;
+    let mut epoch = lanes(&data, &found.others, images, threads, true)?;
     let mut slow = slow_lanes(&data, threads)?;
     let n_turns = (step.len() + epoch.len()) as u64 * u64::from(rounds) + slow.len() as u64;
     run.watch.total(data.all().count() as u64 + n_turns);
@@ -133,14 +136,19 @@ impl Data {
     }
 }
 
-fn augmented(threads: usize, augment: bool) -> Options {
-    loader(BATCH, threads).augment(augment.then_some(Augment::AutoAugment(Policy::ImageNet)))
-}
-
-fn lanes(data: &Data, rivals: &[Rival], images: u64, threads: usize, augment: bool) -> Vec<Lane> {
+fn lanes(
+    data: &Data,
+    rivals: &[Rival],
+    images: u64,
+    threads: usize,
+    augment: bool,
+) -> Result<Vec<Lane>> {
+    let (policy, interpolation) = (Policy::ImageNet, Interpolation::Nearest);
+    let change = augment.then_some(Transform::AutoAugment { policy, interpolation, fill: [0; 3] });
+    let options = loader(BATCH, threads, change)?;
     let ours = data.all().map(|(name, made)| {
         let new = if name == "formula" { Lane::drawn } else { Lane::ours };
-        new(format!("fdconvert, {name}"), &made.path, augmented(threads, augment))
+        new(format!("fdconvert, {name}"), &made.path, options.clone())
     });
     let mut lanes: Vec<Lane> = ours.collect();
     for rival in rivals {
@@ -169,7 +177,7 @@ fn lanes(data: &Data, rivals: &[Rival], images: u64, threads: usize, augment: bo
             lanes.push(Lane::theirs(name, rival.clone(), task));
         }
     }
-    lanes
+    Ok(lanes)
 }
 
 /// Returns the lanes on slow storage, of fdconvert only: another loader can only be slowed down
@@ -181,7 +189,8 @@ fn slow_lanes(data: &Data, threads: usize) -> Result<Vec<Lane>> {
             throttle: Throttle::new(SLOW_BYTES_PER_S).map(Arc::new),
             ..SlowStorage::default()
         };
-        let options = loader(BATCH, threads).fetch_threads(SLOW_FETCHES).access(Access::Mapped);
+        let options =
+            loader(BATCH, threads, None)?.fetch_threads(SLOW_FETCHES).access(Access::Mapped);
         Ok(Lane::slow(format!("fdconvert, {name}"), path, options, storage))
     };
     let forms = data.all().filter(|(name, _)| *name != "formula");

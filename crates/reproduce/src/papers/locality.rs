@@ -8,7 +8,9 @@ use super::{Found, Run};
 use crate::{Figure, Line, Mark, Plot, TableOf, data::Maker};
 use fdconvert::PackOptions;
 use fdconvert_core::{Error, Result};
-use fdconvert_loader::{Access, Datasets, Exchange, Loader, Options, ThreadExchange, World};
+use fdconvert_loader::{
+    Access, Datasets, Exchange, Loader, Options, ThreadExchange, TransformList, World,
+};
 use fdconvert_profile::{Cluster, Dealing, EpochTime};
 use std::{path::Path, sync::Arc};
 
@@ -106,7 +108,7 @@ fn reads(run: &Run<'_>, dataset: &Path, cache_bytes: u64, dealing: Dealing) -> R
             let options = Options::default()
                 .batch_size(BATCH)
                 .world(World { rank, size: RANKS })
-                .output(fdconvert_loader::Output { size: (64, 64), ..Options::default().output })
+                .transform(TransformList::imagenet_eval(64)?)
                 .cache_bytes(cache_bytes)
                 .locality(dealing != Dealing::OwnCaches)
                 .exchange((dealing == Dealing::Exchange).then_some(exchange))

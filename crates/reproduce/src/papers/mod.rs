@@ -8,7 +8,7 @@ mod mixing;
 use crate::{Findings, Missing, Paper, ReproduceOptions, rivals::Rival, watch::Watch};
 use fdconvert::Context;
 use fdconvert_core::{Error, Result};
-use fdconvert_loader::{Crop, DType, Layout, Normalise, Options, Output};
+use fdconvert_loader::{DType, Layout, Options, Transform, TransformList};
 use std::{path::Path, time::Instant};
 
 /// Side in pixels of the inputs of networks for ImageNet.
@@ -77,17 +77,16 @@ fn failures(missing: &mut Vec<Missing>, failed: Vec<(String, String)>) {
     missing.extend(failed.into_iter().map(|(name, why)| Missing { name, why }));
 }
 
-/// Returns options for the batches of the papers' networks: whole images, resized, as normalised
-/// floats.
-fn loader(batch_size: u32, threads: usize) -> Options {
-    Options::default()
-        .batch_size(batch_size)
-        .crop(Crop::None)
-        .output(Output {
-            size: (SIZE, SIZE),
-            dtype: DType::F32,
-            layout: Layout::Nchw,
-            normalise: Some(Normalise::IMAGENET),
-        })
-        .threads(threads)
+/// Returns options for the batches of the papers' networks: whole images, resized and changed so, as
+/// normalised floats.
+fn loader(batch_size: u32, threads: usize, change: Option<Transform>) -> Result<Options> {
+    let mut list = vec![Transform::squeeze([SIZE; 2])];
+    list.extend(change);
+    list.extend([
+        Transform::normalize_imagenet(),
+        Transform::to_dtype(DType::F32),
+        Transform::ToLayout { layout: Layout::Nchw },
+    ]);
+    let transform = TransformList::new(list)?;
+    Ok(Options::default().batch_size(batch_size).transform(transform).threads(threads))
 }

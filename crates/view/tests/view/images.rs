@@ -158,32 +158,49 @@ fn a_batch_is_that_of_the_loader() {
     let (photos, out) = (photos(folder.path()), folder.path().join("photos.beton"));
     Pack::new([&photos], &out).options(PackOptions::default()).run().unwrap();
     let viewer = Viewer::of(&out);
-    let asked = "rows=5&side=32&seed=3&crop=random&flip=1&augment=auto";
+    let cut = json!({"RandomResizedCrop": {"size": [24, 32]}});
+    let with = |more: &[serde_json::Value]| {
+        let list: Vec<_> = [std::slice::from_ref(&cut), more].concat();
+        // What a query needs escaped.
+        json!(list).to_string().replace('%', "%25").replace('"', "%22")
+    };
+    let list = with(&[json!({"RandomHorizontalFlip": {}}), json!({"AutoAugment": {}})]);
+    let asked = format!("rows=5&views=2&seed=3&transform={list}");
     let batch = viewer.json(&format!("api/batch?{asked}"));
     let rows = batch["rows"].as_array().unwrap();
-    assert_eq!((rows.len(), &batch["side"], &batch["steps"]), (5, &json!(32), &json!(3)));
+    assert_eq!((rows.len(), &batch["views"], &batch["steps"]), (5, &json!(2), &json!(3)));
+    assert_eq!((&batch["width"], &batch["height"]), (&json!(32), &json!(24)));
+    assert_eq!(batch["transform"][1], json!({"RandomHorizontalFlip": {"p": 0.5}}));
     for row in rows {
         let sample = viewer.json(&format!("api/sample/{}", row["sample"]));
         assert_eq!(row["key"], sample["key"]);
         assert!(row["label"].is_i64() && row["failed"].is_null());
     }
     let picture = viewer.ok(&format!("batch.png?{asked}")).body;
-    let (width, height, channels, _) = png(&picture);
-    assert_eq!((width, height, channels), (32, 160, 3));
-    let last = viewer.json("api/batch?rows=5&side=32&seed=3&step=2");
+    let (width, height, channels, pixels) = png(&picture);
+    assert_eq!((width, height, channels), (32, 24 * 5 * 2, 3));
+    let views: Vec<_> = pixels.chunks(32 * 24 * 3).collect();
+    assert!(views.chunks(2).all(|row| row[0] != row[1]), "two draws of an image");
+    let last = viewer.json(&format!("api/batch?{asked}&step=2"));
     assert_eq!(last["rows"].as_array().unwrap().len(), 2);
+    // The form of rows is not shown.
+    let as_floats =
+        with(&[json!({"Normalize": {"mean": [0.5, 0.5, 0.5], "std": [0.2, 0.2, 0.2]}})]);
+    let [floats, bytes] = [as_floats, with(&[])]
+        .map(|list| viewer.ok(&format!("batch.png?rows=2&transform={list}")).body);
+    assert!(floats == bytes);
+    assert_eq!(png(&viewer.ok("batch.png?rows=2").body).0, 224);
     let other = viewer.ok(&format!("batch.png?{asked}&epoch=1")).body;
     assert!(picture == viewer.ok(&format!("batch.png?{asked}")).body && picture != other);
-    for crop in ["center", "letterbox"] {
-        viewer.ok(&format!("batch.png?crop={crop}&rows=2&side=16"));
-    }
     for (wrong, part) in [
         ("step=3&rows=5", "an epoch has 3 steps"),
-        ("crop=none", "`crop=none` is none of: center, random, letterbox"),
-        ("augment=x", "is none of: none, auto, rand, trivial"),
+        ("transform=x", "no list of transforms: expected value at line 1"),
+        ("transform=[{%22Crop%22:{}}]", "unknown variant `Crop`, expected one of `Resize`"),
+        ("transform=[{%22RandomInvert%22:{%22p%22:2}}]", "RandomInvert: p=2 is not a probability"),
+        ("transform=[{%22RandomInvert%22:{}}]", "rows have one size"),
+        ("transform=[{%22CenterCrop%22:{%22size%22:[9,600]}}]", "600 x 9, and at most 512"),
         ("rows=65", "is not within 1 to 64"),
-        ("side=1000", "is not within 16 to 512"),
-        ("flip=2", "is none of: 0, 1"),
+        ("rows=9&views=8", "are 72 images, and at most 64"),
     ] {
         let said = viewer.fails(400, &format!("api/batch?{wrong}"));
         assert!(said.contains(part), "{wrong}: {said}");

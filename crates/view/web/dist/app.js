@@ -656,38 +656,31 @@
     { name: "epoch", title: "Epoch", value: "0", most: 1e9 },
     { name: "seed", title: "Seed", value: "0", most: 1e15 },
     { name: "rows", title: "Rows", value: "16", least: 1, most: 64 },
-    { name: "side", title: "Side", value: "224", least: 16, most: 512 },
-    {
-      name: "crop",
-      title: "Crop",
-      value: "random",
-      options: [
-        ["random", "Random"],
-        ["center", "Centre"],
-        ["letterbox", "Letterbox"]
-      ]
-    },
-    {
-      name: "flip",
-      title: "Flip",
-      value: "1",
-      options: [
-        ["1", "At random"],
-        ["0", "Never"]
-      ]
-    },
-    {
-      name: "augment",
-      title: "Augment",
-      value: "none",
-      options: [
-        ["none", "Nothing"],
-        ["auto", "AutoAugment"],
-        ["rand", "RandAugment"],
-        ["trivial", "TrivialAugment"]
-      ]
-    }
+    { name: "views", title: "Views", value: "1", least: 1, most: 64 }
   ];
+  var CUT = '{"RandomResizedCrop": {"size": [224, 224]}}';
+  var FLIP = '{"RandomHorizontalFlip": {}}';
+  var LISTS = [
+    ["Training", list(CUT, FLIP)],
+    ["Evaluation", list('{"Resize": {"size": 256}}', '{"CenterCrop": {"size": [224, 224]}}')],
+    ["Letterbox", list('{"Letterbox": {"size": [224, 224]}}')],
+    ["AutoAugment", list(CUT, FLIP, '{"AutoAugment": {}}')],
+    ["RandAugment", list(CUT, FLIP, '{"RandAugment": {}}')],
+    ["TrivialAugment", list(CUT, FLIP, '{"TrivialAugmentWide": {}}')]
+  ];
+  var DEFAULT = LISTS[0]?.[1] ?? "";
+  function list(...transforms) {
+    return `[
+${transforms.map((transform) => `  ${transform}`).join(",\n")}
+]`;
+  }
+  function code(transform) {
+    return Object.entries(transform).map(([name2, its]) => {
+      const given = Object.entries(its).filter(([, value]) => value !== null);
+      const text = (key2, value) => key2 === "transforms" ? `[${value.map(code).join(", ")}]` : JSON.stringify(value).replaceAll(",", ", ");
+      return `${name2}(${given.map(([key2, value]) => `${key2}=${text(key2, value)}`).join(", ")})`;
+    }).join(", ");
+  }
   var BatchView = class {
     constructor(app, to) {
       this.app = app;
@@ -700,6 +693,13 @@
           onsubmit: (event) => event.preventDefault()
         },
         ...CHOICES.map((choice) => this.control(choice)),
+        h("label", { class: "field" }, h("span", null, "Usual lists"), this.usual),
+        h(
+          "label",
+          { class: "field list" },
+          h("span", null, "Transforms, by their names in torchvision.transforms.v2"),
+          this.text
+        ),
         h(
           "div",
           { class: "line steps" },
@@ -707,6 +707,10 @@
           this.stepper("Next step ›", 1)
         )
       );
+      this.usual.addEventListener("change", () => {
+        const [, text] = LISTS.find(([title]) => title === this.usual.value) ?? [];
+        if (text !== void 0) this.text.value = text;
+      });
       form.addEventListener("change", () => this.go());
       this.root = h(
         "div",
@@ -714,6 +718,7 @@
         h("h1", { tabindex: "-1" }, "What a batch looks like"),
         form,
         this.problem,
+        this.applied,
         this.result
       );
       this.use(to);
@@ -721,12 +726,25 @@
     app;
     title;
     inputs = /* @__PURE__ */ new Map();
+    text = h("textarea", {
+      name: "transform",
+      rows: 5,
+      spellcheck: "false",
+      required: true
+    });
+    usual = h(
+      "select",
+      { name: "list" },
+      ...LISTS.map(([title]) => h("option", { value: title }, title)),
+      h("option", { value: "", disabled: true }, "As written")
+    );
     result = h("div", {
       class: "batch",
       role: "list",
       "aria-label": "Rows of the batch"
     });
     problem = h("div");
+    applied = h("ol", { class: "applied", "aria-label": "Transforms" });
     root;
     asking = new AbortController();
     blob = "";
@@ -742,12 +760,8 @@
       this.asking.abort();
       URL.revokeObjectURL(this.blob);
     }
-    control({ name: name2, title, options, value, least, most }) {
-      const input = options ? h(
-        "select",
-        { name: name2 },
-        ...options.map(([its, text]) => h("option", { value: its }, text))
-      ) : h("input", {
+    control({ name: name2, title, value, least, most }) {
+      const input = h("input", {
         name: name2,
         type: "number",
         min: least ?? 0,
@@ -769,27 +783,30 @@
       return h("button", { type: "button", onclick: step }, text);
     }
     use(to) {
-      for (const { name: name2, value, options } of CHOICES) {
+      for (const { name: name2, value } of CHOICES) {
         const input = this.inputs.get(name2);
         const wanted = to.options[name2] ?? value;
-        const known = options === void 0 ? whole(wanted) !== null : options.some(([its]) => its === wanted);
-        if (input) input.value = known ? wanted : value;
+        if (input) input.value = whole(wanted) === null ? value : wanted;
       }
+      this.text.value = to.options.transform ?? DEFAULT;
+      const [title] = LISTS.find(([, text]) => text === this.text.value) ?? [""];
+      this.usual.value = title;
       void this.load();
     }
     chosen() {
-      return Object.fromEntries(
-        CHOICES.map(({ name: name2 }) => [name2, this.inputs.get(name2)?.value ?? ""])
-      );
+      const numbers2 = CHOICES.map(({ name: name2 }) => [name2, this.inputs.get(name2)?.value ?? ""]);
+      return { ...Object.fromEntries(numbers2), transform: this.text.value };
     }
     go() {
-      for (const input of this.inputs.values()) {
+      for (const input of [...this.inputs.values(), this.text]) {
         if (!input.reportValidity()) return;
       }
-      const changed = CHOICES.filter(({ name: name2, value }) => this.chosen()[name2] !== value);
-      const options = Object.fromEntries(
-        changed.map(({ name: name2 }) => [name2, this.chosen()[name2] ?? ""])
+      const usual = new Map(CHOICES.map(({ name: name2, value }) => [name2, value]));
+      usual.set("transform", DEFAULT);
+      const changed = Object.entries(this.chosen()).filter(
+        ([name2, value]) => usual.get(name2) !== value
       );
+      const options = Object.fromEntries(changed);
       this.app.shared.go({ view: "batch", sample: 0, filters: [], options });
     }
     async load() {
@@ -807,14 +824,14 @@
         this.blob = URL.createObjectURL(picture);
         fill(this.problem);
         const last = this.inputs.get("step");
-        if (batch.steps !== void 0 && last instanceof HTMLInputElement)
+        if (batch.steps !== void 0 && last)
           last.max = String(Math.max(0, batch.steps - 1));
-        fill(
-          this.result,
-          ...batch.rows.map((row, at) => this.tile(row, at, batch.rows.length, batch.side))
-        );
+        fill(this.applied, ...batch.transform.map((its) => h("li", null, code(its))));
+        fill(this.result, ...batch.rows.map((_, at) => this.tile(batch, at)));
+        this.result.style.setProperty("--views", String(batch.views));
       } catch (error) {
         if (isQuiet(error)) return;
+        fill(this.applied);
         fill(this.result);
         fill(
           this.problem,
@@ -824,14 +841,22 @@
         if (!signal.aborted) this.result.removeAttribute("aria-busy");
       }
     }
-    /** A row of the picture, which has all rows below each other. */
-    tile(row, at, rows, side3) {
+    /** A row: its views beside each other. The picture has all of them below each other. */
+    tile({ rows, views, width, height }, at) {
+      const row = rows[at];
+      if (row === void 0) return h("div");
       const name2 = row.label === null ? "" : this.app.className(row.label);
-      const picture = h("span", { class: "crop" });
-      picture.style.maxWidth = `${side3}px`;
-      picture.style.backgroundImage = `url("${this.blob}")`;
-      picture.style.backgroundSize = `100% ${rows * 100}%`;
-      picture.style.backgroundPosition = `0 ${rows > 1 ? at / (rows - 1) * 100 : 0}%`;
+      const images = rows.length * views;
+      const pictures = Array.from({ length: views }, (_, view) => {
+        const picture = h("span", { class: "crop" });
+        const place = at * views + view;
+        picture.style.maxWidth = `${width}px`;
+        picture.style.aspectRatio = `${width} / ${height}`;
+        picture.style.backgroundImage = `url("${this.blob}")`;
+        picture.style.backgroundSize = `100% ${images * 100}%`;
+        picture.style.backgroundPosition = `0 ${images > 1 ? place / (images - 1) * 100 : 0}%`;
+        return picture;
+      });
       const lines = [row.failed ? "failed" : name2 || `#${count(row.sample)}`, tail(row.key)];
       const caption = h("span", { class: "caption" }, lines.join("\n"));
       const link = {
@@ -839,7 +864,8 @@
         title: row.key,
         "aria-label": `Row ${at}: ${lines.join(" ")}`
       };
-      return h("div", { role: "listitem" }, h("a", link, picture, caption));
+      const all = h("span", { class: "views" }, ...pictures);
+      return h("div", { role: "listitem" }, h("a", link, all, caption));
     }
   };
 
@@ -1328,7 +1354,7 @@
     };
     fill(nav, link("A", false), link("B", true));
   }
-  function drawChips(list, app, filters, choose) {
+  function drawChips(list2, app, filters, choose) {
     const chip = (filter) => {
       const text = app.filterText(filter);
       const remove = () => choose(without(filters, filter[0], filter[1]));
@@ -1336,17 +1362,17 @@
       const props = { type: "button", class: "chip", onclick: remove, "aria-label": label };
       return h("li", null, h("button", props, text));
     };
-    fill(list, ...filters.slice(0, MAX_CHIPS).map(chip));
+    fill(list2, ...filters.slice(0, MAX_CHIPS).map(chip));
     if (filters.length > 1) {
       const props = { type: "button", class: "plain", onclick: () => choose([]) };
-      list.append(h("li", null, h("button", props, "Clear all")));
+      list2.append(h("li", null, h("button", props, "Clear all")));
     }
-    list.hidden = filters.length === 0;
+    list2.hidden = filters.length === 0;
   }
   function drawExpression(root, filters) {
     const text = expression(filters);
-    const code = h("code", { tabindex: "0", role: "group", "aria-label": "Expression" }, text);
-    fill(root, code, copier("Copy for pack --where", code));
+    const code2 = h("code", { tabindex: "0", role: "group", "aria-label": "Expression" }, text);
+    fill(root, code2, copier("Copy for pack --where", code2));
     root.hidden = text === "";
   }
 
@@ -2504,7 +2530,7 @@ ${number2}`,
   function showKeys() {
     if (document.querySelector("dialog[open]") !== null) return;
     const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
-    const list = h(
+    const list2 = h(
       "dl",
       { class: "keys" },
       ...KEYS.flatMap(([key2, does]) => [h("dt", null, h("kbd", null, key2)), h("dd", null, does)])
@@ -2513,7 +2539,7 @@ ${number2}`,
       "dialog",
       { "aria-labelledby": "keys-title" },
       h("h2", { id: "keys-title" }, "Keys"),
-      list,
+      list2,
       close
     );
     dialog.addEventListener("close", () => dialog.remove());
@@ -2625,8 +2651,8 @@ ${number2}`,
     for (let at = 0; at < pairs.length; at += 16) {
       const line = pairs.slice(at, at + 16);
       const text = line.map((pair) => {
-        const code = Number.parseInt(pair, 16);
-        return code >= 32 && code < 127 ? String.fromCharCode(code) : "·";
+        const code2 = Number.parseInt(pair, 16);
+        return code2 >= 32 && code2 < 127 ? String.fromCharCode(code2) : "·";
       });
       lines.push(
         `${at.toString(16).padStart(4, "0")}  ${line.join(" ").padEnd(47)}  ${text.join("")}`
@@ -3071,13 +3097,13 @@ ${number2}`,
       );
     }
     python(text) {
-      const code = longText("Python", text);
+      const code2 = longText("Python", text);
       return h(
         "section",
         null,
         h("h2", null, "Python"),
-        code,
-        copier("Copy as Python", code)
+        code2,
+        copier("Copy as Python", code2)
       );
     }
   };

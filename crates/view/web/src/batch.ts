@@ -1,17 +1,16 @@
-// The page of a batch: what a loader would give, with its crops and augmentations.
+// The page of a batch: what a loader would give, with its transforms and views.
 
 import * as address from "./address";
 import type { App, Page } from "./app";
 import { failure, fill, h } from "./dom";
 import { count, tail } from "./format";
 import { ask, askBytes, isQuiet } from "./server";
-import type { Batch } from "./types";
+import type { Batch, Transform } from "./types";
 
 interface Choice {
     name: string;
     title: string;
     value: string;
-    options?: [string, string][];
     most?: number;
     least?: number;
 }
@@ -21,48 +20,63 @@ const CHOICES: Choice[] = [
     { name: "epoch", title: "Epoch", value: "0", most: 1e9 },
     { name: "seed", title: "Seed", value: "0", most: 1e15 },
     { name: "rows", title: "Rows", value: "16", least: 1, most: 64 },
-    { name: "side", title: "Side", value: "224", least: 16, most: 512 },
-    {
-        name: "crop",
-        title: "Crop",
-        value: "random",
-        options: [
-            ["random", "Random"],
-            ["center", "Centre"],
-            ["letterbox", "Letterbox"],
-        ],
-    },
-    {
-        name: "flip",
-        title: "Flip",
-        value: "1",
-        options: [
-            ["1", "At random"],
-            ["0", "Never"],
-        ],
-    },
-    {
-        name: "augment",
-        title: "Augment",
-        value: "none",
-        options: [
-            ["none", "Nothing"],
-            ["auto", "AutoAugment"],
-            ["rand", "RandAugment"],
-            ["trivial", "TrivialAugment"],
-        ],
-    },
+    { name: "views", title: "Views", value: "1", least: 1, most: 64 },
 ];
+
+const CUT = '{"RandomResizedCrop": {"size": [224, 224]}}';
+const FLIP = '{"RandomHorizontalFlip": {}}';
+
+/** Usual lists, by what they are for; the first is the default. */
+const LISTS: [string, string][] = [
+    ["Training", list(CUT, FLIP)],
+    ["Evaluation", list('{"Resize": {"size": 256}}', '{"CenterCrop": {"size": [224, 224]}}')],
+    ["Letterbox", list('{"Letterbox": {"size": [224, 224]}}')],
+    ["AutoAugment", list(CUT, FLIP, '{"AutoAugment": {}}')],
+    ["RandAugment", list(CUT, FLIP, '{"RandAugment": {}}')],
+    ["TrivialAugment", list(CUT, FLIP, '{"TrivialAugmentWide": {}}')],
+];
+const DEFAULT = LISTS[0]?.[1] ?? "";
+
+function list(...transforms: string[]): string {
+    return `[\n${transforms.map((transform) => `  ${transform}`).join(",\n")}\n]`;
+}
+
+/** Transforms as code: `RandomHorizontalFlip(p=0.5)`; lists within them likewise. */
+function code(transform: Transform): string {
+    return Object.entries(transform)
+        .map(([name, its]) => {
+            const given = Object.entries(its).filter(([, value]) => value !== null);
+            const text = (key: string, value: unknown) =>
+                key === "transforms"
+                    ? `[${(value as Transform[]).map(code).join(", ")}]`
+                    : JSON.stringify(value).replaceAll(",", ", ");
+            return `${name}(${given.map(([key, value]) => `${key}=${text(key, value)}`).join(", ")})`;
+        })
+        .join(", ");
+}
 
 export class BatchView implements Page {
     readonly title: string;
-    private readonly inputs = new Map<string, HTMLInputElement | HTMLSelectElement>();
+    private readonly inputs = new Map<string, HTMLInputElement>();
+    private readonly text = h("textarea", {
+        name: "transform",
+        rows: 5,
+        spellcheck: "false",
+        required: true,
+    });
+    private readonly usual = h(
+        "select",
+        { name: "list" },
+        ...LISTS.map(([title]) => h("option", { value: title }, title)),
+        h("option", { value: "", disabled: true }, "As written"),
+    );
     private readonly result = h("div", {
         class: "batch",
         role: "list",
         "aria-label": "Rows of the batch",
     });
     private readonly problem = h("div");
+    private readonly applied = h("ol", { class: "applied", "aria-label": "Transforms" });
     readonly root: HTMLElement;
     private asking = new AbortController();
     private blob = "";
@@ -80,6 +94,13 @@ export class BatchView implements Page {
                 onsubmit: (event: Event) => event.preventDefault(),
             },
             ...CHOICES.map((choice) => this.control(choice)),
+            h("label", { class: "field" }, h("span", null, "Usual lists"), this.usual),
+            h(
+                "label",
+                { class: "field list" },
+                h("span", null, "Transforms, by their names in torchvision.transforms.v2"),
+                this.text,
+            ),
             h(
                 "div",
                 { class: "line steps" },
@@ -87,6 +108,10 @@ export class BatchView implements Page {
                 this.stepper("Next step ›", 1),
             ),
         );
+        this.usual.addEventListener("change", () => {
+            const [, text] = LISTS.find(([title]) => title === this.usual.value) ?? [];
+            if (text !== undefined) this.text.value = text;
+        });
         form.addEventListener("change", () => this.go());
         this.root = h(
             "div",
@@ -94,6 +119,7 @@ export class BatchView implements Page {
             h("h1", { tabindex: "-1" }, "What a batch looks like"),
             form,
             this.problem,
+            this.applied,
             this.result,
         );
         this.use(to);
@@ -114,21 +140,15 @@ export class BatchView implements Page {
         URL.revokeObjectURL(this.blob);
     }
 
-    private control({ name, title, options, value, least, most }: Choice): HTMLElement {
-        const input = options
-            ? h(
-                  "select",
-                  { name },
-                  ...options.map(([its, text]) => h("option", { value: its }, text)),
-              )
-            : h("input", {
-                  name,
-                  type: "number",
-                  min: least ?? 0,
-                  max: most,
-                  step: 1,
-                  required: true,
-              });
+    private control({ name, title, value, least, most }: Choice): HTMLElement {
+        const input = h("input", {
+            name,
+            type: "number",
+            min: least ?? 0,
+            max: most,
+            step: 1,
+            required: true,
+        });
         input.value = value;
         this.inputs.set(name, input);
         return h("label", { class: "field" }, h("span", null, title), input);
@@ -145,32 +165,32 @@ export class BatchView implements Page {
     }
 
     private use(to: address.Address): void {
-        for (const { name, value, options } of CHOICES) {
+        for (const { name, value } of CHOICES) {
             const input = this.inputs.get(name);
             const wanted = to.options[name] ?? value;
-            const known =
-                options === undefined
-                    ? address.whole(wanted) !== null
-                    : options.some(([its]) => its === wanted);
-            if (input) input.value = known ? wanted : value;
+            if (input) input.value = address.whole(wanted) === null ? value : wanted;
         }
+        this.text.value = to.options.transform ?? DEFAULT;
+        const [title] = LISTS.find(([, text]) => text === this.text.value) ?? [""];
+        this.usual.value = title;
         void this.load();
     }
 
     private chosen(): Record<string, string> {
-        return Object.fromEntries(
-            CHOICES.map(({ name }) => [name, this.inputs.get(name)?.value ?? ""]),
-        );
+        const numbers = CHOICES.map(({ name }) => [name, this.inputs.get(name)?.value ?? ""]);
+        return { ...Object.fromEntries(numbers), transform: this.text.value };
     }
 
     private go(): void {
-        for (const input of this.inputs.values()) {
+        for (const input of [...this.inputs.values(), this.text]) {
             if (!input.reportValidity()) return;
         }
-        const changed = CHOICES.filter(({ name, value }) => this.chosen()[name] !== value);
-        const options = Object.fromEntries(
-            changed.map(({ name }) => [name, this.chosen()[name] ?? ""]),
+        const usual = new Map(CHOICES.map(({ name, value }) => [name, value]));
+        usual.set("transform", DEFAULT);
+        const changed = Object.entries(this.chosen()).filter(
+            ([name, value]) => usual.get(name) !== value,
         );
+        const options = Object.fromEntries(changed);
         this.app.shared.go({ view: "batch", sample: 0, filters: [], options });
     }
 
@@ -189,14 +209,14 @@ export class BatchView implements Page {
             this.blob = URL.createObjectURL(picture);
             fill(this.problem);
             const last = this.inputs.get("step");
-            if (batch.steps !== undefined && last instanceof HTMLInputElement)
+            if (batch.steps !== undefined && last)
                 last.max = String(Math.max(0, batch.steps - 1));
-            fill(
-                this.result,
-                ...batch.rows.map((row, at) => this.tile(row, at, batch.rows.length, batch.side)),
-            );
+            fill(this.applied, ...batch.transform.map((its) => h("li", null, code(its))));
+            fill(this.result, ...batch.rows.map((_, at) => this.tile(batch, at)));
+            this.result.style.setProperty("--views", String(batch.views));
         } catch (error) {
             if (isQuiet(error)) return;
+            fill(this.applied);
             fill(this.result);
             fill(
                 this.problem,
@@ -207,14 +227,22 @@ export class BatchView implements Page {
         }
     }
 
-    /** A row of the picture, which has all rows below each other. */
-    private tile(row: Batch["rows"][number], at: number, rows: number, side: number): HTMLElement {
+    /** A row: its views beside each other. The picture has all of them below each other. */
+    private tile({ rows, views, width, height }: Batch, at: number): HTMLElement {
+        const row = rows[at];
+        if (row === undefined) return h("div");
         const name = row.label === null ? "" : this.app.className(row.label);
-        const picture = h("span", { class: "crop" });
-        picture.style.maxWidth = `${side}px`;
-        picture.style.backgroundImage = `url("${this.blob}")`;
-        picture.style.backgroundSize = `100% ${rows * 100}%`;
-        picture.style.backgroundPosition = `0 ${rows > 1 ? (at / (rows - 1)) * 100 : 0}%`;
+        const images = rows.length * views;
+        const pictures = Array.from({ length: views }, (_, view) => {
+            const picture = h("span", { class: "crop" });
+            const place = at * views + view;
+            picture.style.maxWidth = `${width}px`;
+            picture.style.aspectRatio = `${width} / ${height}`;
+            picture.style.backgroundImage = `url("${this.blob}")`;
+            picture.style.backgroundSize = `100% ${images * 100}%`;
+            picture.style.backgroundPosition = `0 ${images > 1 ? (place / (images - 1)) * 100 : 0}%`;
+            return picture;
+        });
         const lines = [row.failed ? "failed" : name || `#${count(row.sample)}`, tail(row.key)];
         const caption = h("span", { class: "caption" }, lines.join("\n"));
         const link = {
@@ -222,6 +250,7 @@ export class BatchView implements Page {
             title: row.key,
             "aria-label": `Row ${at}: ${lines.join(" ")}`,
         };
-        return h("div", { role: "listitem" }, h("a", link, picture, caption));
+        const all = h("span", { class: "views" }, ...pictures);
+        return h("div", { role: "listitem" }, h("a", link, all, caption));
     }
 }

@@ -131,9 +131,16 @@ export interface Sample {
     objects_error?: string;
 }
 
+/** One name, and its arguments. */
+export type Transform = Record<string, Record<string, unknown>>;
+
 export interface Batch {
     rows: { sample: number; key: string; label: number | null; failed?: boolean }[];
-    side: number;
+    /** Images of each row. */
+    views: number;
+    width: number;
+    height: number;
+    transform: Transform[];
     steps?: number;
 }
 

@@ -11,7 +11,7 @@ const PAGES = {
     grid: ["", ".tile img[src]"],
     "grid with filters": ["#/?key=1", ".chip"],
     sample: ["#/sample/0", ".facts"],
-    batch: ["#/batch?rows=4&side=64", ".batch a"],
+    batch: ["#/batch?rows=4&views=2", ".batch a"],
     compare: ["#/compare?show=changed,same", "h1"],
     "compare, nothing chosen": ["#/compare?show=", "h1"],
     about: ["#/about", ".about table"],

@@ -177,13 +177,12 @@ test("a server that is gone is said once, and found again", ONLY_MOCK, async () 
     await other.stop();
 });
 
-test("a batch is cut into its rows", async () => {
-    await visit(its, "#/batch?rows=4&side=64", async (page) => {
+test("a batch is cut into its rows and their views", async () => {
+    await visit(its, "#/batch?rows=4&views=2", async (page) => {
         await page.locator(".batch a").nth(3).waitFor();
         assert.equal(await page.locator(".batch a").count(), 4);
-        const { rows } = await its.ask(
-            "api/batch?step=0&seed=0&epoch=0&rows=4&side=64&crop=random&flip=1&augment=none",
-        );
+        assert.equal(await page.locator(".batch a .crop").count(), 8);
+        const { rows } = await its.ask("api/batch?step=0&seed=0&epoch=0&rows=4&views=2");
         const links = await page
             .locator(".batch a")
             .evaluateAll((all) => all.map((link) => link.getAttribute("href")));
@@ -191,13 +190,23 @@ test("a batch is cut into its rows", async () => {
             links,
             rows.map(({ sample }) => `#/sample/${sample}`),
         );
-        await page.getByLabel("Crop").selectOption("center");
+        const applied = page.locator(".applied li");
+        assert.match(await applied.first().innerText(), /^RandomResizedCrop\(size=\[224, 224\]/);
+        await page.getByLabel("Usual lists").selectOption("Letterbox");
         await page.waitForURL(
-            (url) => url.hash.includes("crop=center") && url.hash.includes("rows=4"),
+            (url) => url.hash.includes("Letterbox") && url.hash.includes("rows=4"),
         );
+        await page.locator(".applied").getByText("Letterbox(").waitFor();
         await page.getByRole("button", { name: "Next step" }).click();
         await page.waitForURL((url) => url.hash.includes("step=1"));
         await page.locator(".batch:not([aria-busy]) a").nth(3).waitFor();
+        const text = page.getByLabel("Transforms, by their names");
+        await text.fill('[{"CenterCrop": {"size": [32, 64]}}]');
+        await text.blur();
+        await page.locator(".applied").getByText("CenterCrop(size=[32, 64])").waitFor();
+        assert.equal(await page.getByLabel("Usual lists").inputValue(), "");
+        const { width, height } = await page.locator(".crop").first().boundingBox();
+        assert.ok(Math.abs(width - 2 * height) < 2, `${width} x ${height}`);
     });
 });
 
@@ -377,7 +386,7 @@ test("the second dataset has a grid of its own", async (t) => {
 
 test("at 400 px nothing scrolls sideways, and filters open over the tiles", async () => {
     const options = { viewport: { width: 400, height: 800 } };
-    const hashes = ["", "#/?key=1", "#/sample/0", "#/batch?rows=4&side=64", "#/about"];
+    const hashes = ["", "#/?key=1", "#/sample/0", "#/batch?rows=4", "#/about"];
     if (its.dataset.second !== null) hashes.push("#/compare");
     for (const hash of hashes) {
         await visit(

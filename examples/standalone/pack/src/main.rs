@@ -1,5 +1,5 @@
 //! Packs a folder of images, opens the result, and loads a batch: `cargo run -- FOLDER OUT.beton`.
-use fdconvert::{Crop, Datasets, Loader, LoaderOptions, Pack, PackOptions};
+use fdconvert::{Loader, Pack, PackOptions, TransformList};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args_os().skip(1);
@@ -13,9 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dataset = fdconvert::open(&out)?;
     println!("the first of {} is {}", dataset.len(), dataset.get(0)?.key);
 
-    let crop = Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 1.333) };
-    let options = LoaderOptions::default().batch_size(4).crop(crop);
-    let mut loader = Loader::new(Datasets::open(&out)?, options)?;
+    let list = TransformList::imagenet_train(224)?;
+    let mut loader = Loader::builder(dataset).batch_size(4).transform(list)?.build()?;
     let batch = loader.next_batch().ok_or("no batch")??;
     println!("a batch of {} images, labels {:?}", batch.samples().len(), batch.labels());
     Ok(())

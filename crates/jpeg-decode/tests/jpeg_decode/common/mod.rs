@@ -8,6 +8,7 @@ use fdconvert_core::{Codec, Encoded, Limits, Pixels};
 use fdconvert_jpeg_decode::{Entropy, Instructions};
 use fdconvert_testkit::{fixtures::kodak, workload::files_below};
 use jpeg_encoder::{ColorType, SamplingFactor};
+pub(crate) use turbo::zigzag;
 
 /// Returns a decoder with each available instruction set.
 pub(crate) fn decoders() -> Vec<fdconvert_jpeg_decode::Decoder> {
@@ -130,11 +131,4 @@ pub(crate) fn part(image: &Pixels, at: (u32, u32), (width, height): (u32, u32)) 
 pub(crate) fn by_libjpeg(bytes: &[u8], width: u32, height: u32) -> Option<Vec<u8>> {
     let mut pixels = vec![0; (width * height * 3) as usize];
     turbo::Turbo::new().decode(bytes, 1, 3, &mut pixels).then_some(pixels)
-}
-
-/// Returns the places in zigzag order: diagonals, alternating up and down.
-pub(crate) fn zigzag() -> Vec<usize> {
-    let mut places: Vec<_> = (0..64).map(|place| (place / 8, place % 8)).collect();
-    places.sort_by_key(|&(y, x)| (x + y, if (x + y) % 2 == 0 { x } else { y }));
-    places.into_iter().map(|(y, x)| 8 * y + x).collect()
 }

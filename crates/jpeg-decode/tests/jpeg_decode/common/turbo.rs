@@ -1,6 +1,7 @@
 //! Direct calls of libjpeg-turbo.
 #![allow(unsafe_code, dead_code, reason = "calls of C; each user takes a part")]
 
+use std::{ffi::c_int, ptr::null_mut};
 use turbojpeg_sys as tj;
 
 /// An instance for decoding: accurate DCT, smooth upsampling.
@@ -73,4 +74,75 @@ impl Drop for Turbo {
         // SAFETY: the instance is live.
         unsafe { tj::tj3Destroy(self.0) }
     }
+}
+
+/// The quantised coefficients of a component, without the blocks that only fill MCUs.
+#[derive(Default)]
+pub(crate) struct Plane {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+    /// Row by row; the values of each in natural order.
+    pub(crate) blocks: Vec<[i16; 64]>,
+}
+
+/// Reads the coefficients of an image, by component; `None` on any warning.
+pub(crate) fn coefficients(bytes: &[u8]) -> Option<Vec<Plane>> {
+    let mut planes = Vec::<Plane>::new();
+    let transform = tj::tjtransform {
+        r: tj::tjregion { x: 0, y: 0, w: 0, h: 0 },
+        op: tj::TJXOP_TJXOP_NONE as c_int,
+        options: (tj::TJXOPT_NOOUTPUT | tj::TJXOPT_COPYNONE) as c_int,
+        data: (&raw mut planes).cast(),
+        customFilter: Some(take),
+    };
+    let (mut out, mut out_bytes) = (null_mut(), 0);
+    // SAFETY: takes no pointers.
+    let instance = Turbo(unsafe { tj::tj3Init(tj::TJINIT_TJINIT_TRANSFORM as c_int) });
+    let size = bytes.len() as tj::size_t;
+    // SAFETY: a live instance, the bytes of a slice, and one transform with one output, which stays
+    // empty; `take` runs within the call, while `planes` is not used otherwise.
+    let failed = unsafe {
+        tj::tj3Transform(
+            instance.0,
+            bytes.as_ptr(),
+            size,
+            1,
+            &raw mut out,
+            &raw mut out_bytes,
+            &raw const transform,
+        )
+    };
+    (failed == 0).then_some(planes)
+}
+
+/// Takes a row of blocks of a component; they come in order.
+unsafe extern "C" fn take(
+    values: *mut i16,
+    row: tj::tjregion,
+    plane: tj::tjregion,
+    component: c_int,
+    _: c_int,
+    transform: *mut tj::tjtransform,
+) -> c_int {
+    // SAFETY: `transform` is that of `coefficients`, whose data are the planes.
+    let planes = unsafe { &mut *(*transform).data.cast::<Vec<Plane>>() };
+    let [columns, rows] = [plane.w, plane.h].map(|samples| samples as usize / 8);
+    if planes.len() <= component as usize {
+        planes.push(Plane { columns, rows, blocks: Vec::new() });
+    }
+    let Some(plane) = planes.last_mut() else { return -1 };
+    // Rows that only fill MCUs come as well.
+    if (row.y as usize / 8) < rows {
+        // SAFETY: a row of blocks of 64 values each.
+        let blocks = unsafe { std::slice::from_raw_parts(values.cast::<[i16; 64]>(), columns) };
+        plane.blocks.extend_from_slice(blocks);
+    }
+    0
+}
+
+/// Returns the places in zigzag order: diagonals, alternating up and down.
+pub(crate) fn zigzag() -> Vec<usize> {
+    let mut places: Vec<_> = (0..64).map(|place| (place / 8, place % 8)).collect();
+    places.sort_by_key(|&(y, x)| (x + y, if (x + y) % 2 == 0 { x } else { y }));
+    places.into_iter().map(|(y, x)| 8 * y + x).collect()
 }

@@ -49,7 +49,7 @@ struct InFlight {
 }
 
 impl Device {
-    /// Opens the selected GPU for rows of that output.
+    /// Opens the selected GPU for rows of that output, with or without changes of levels.
     ///
     /// # Errors
     /// `Device` without a driver, without such a GPU, or without a required nvJPEG.
@@ -57,7 +57,7 @@ impl Device {
         datasets: &Datasets,
         device: &DeviceOptions,
         output: transform::Output,
-        augments: bool,
+        changes: bool,
     ) -> Result<Self> {
         let driver = Driver::load(device.driver.as_deref()).map_err(Error::device("open"))?;
         let gpu = Gpu::open(&driver, device.ordinal).map_err(Error::device("open"))?;
@@ -74,7 +74,7 @@ impl Device {
             cache,
             in_flight: VecDeque::new(),
             decoder,
-            output: match augments {
+            output: match changes {
                 false => Output::Tensor(tensor(output)),
                 true => Output::Changed(tensor(output)),
             },
@@ -210,8 +210,10 @@ impl Device {
         }
         self.decoded.by_cpu += (failed.len() + made.len()) as u64;
         let at = |row: usize| (row * row_bytes) as u64;
-        let mut parts: Vec<(u64, &[u8])> =
-            failed.iter().map(|(row, bytes)| (at(*row), &bytes[..])).collect();
+        let mut parts: Vec<(u64, &[u8])> = failed
+            .iter()
+            .map(|(row, bytes)| (at(*row), bytes.first().map_or(&[][..], |it| it)))
+            .collect();
         let of_batch = |row: usize| batch.images().get(row * row_bytes..)?.get(..row_bytes);
         parts.extend(made.iter().filter_map(|row| Some((at(*row), of_batch(*row)?))));
         if let Some(images) = images.as_ref().filter(|_| !parts.is_empty()) {
@@ -262,7 +264,8 @@ fn tensor(output: transform::Output) -> Tensor {
         height: output.size.1,
         sample_type: match output.dtype {
             DType::U8 => SampleType::U8,
-            DType::F16 => SampleType::F16,
+            // `Options::check_device` refuses the other one.
+            DType::F16 | DType::Bf16 => SampleType::F16,
             DType::F32 => SampleType::F32,
         },
         order: match output.layout {

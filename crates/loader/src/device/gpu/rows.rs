@@ -2,15 +2,16 @@
 use super::cache::{CacheIndex, CachedImage};
 use crate::{
     batch::RowFacts,
+    buffer::RowBuffers,
     dataset::Fetched,
+    device::DeviceProgram,
     engine::{Epoch, RowMaker},
     options::DeviceDecoder,
     order::Row,
-    transform::{Geometry, Rect, Step},
+    transform::{self, Rect, Resample, first_level, upper_bits},
 };
-use bytes::BytesMut;
 use fdconvert_core::{Codec, Error, LanesImage, Result};
-use fdconvert_gpu::{Change, Crop, Limits, Prepared, Request, Warp};
+use fdconvert_gpu::{Change, Crop, Limits, Prepared, Request};
 use std::sync::Arc;
 
 /// Decides for the loader's threads which rows the GPU decodes.
@@ -31,7 +32,7 @@ pub(crate) enum Decoding {
 /// A row for the GPU: an image, the shown part, and the changes to it.
 pub(crate) struct DeviceRow {
     pub(super) image: RowImage,
-    geometry: Geometry,
+    resample: Resample,
     changes: Vec<Change>,
 }
 
@@ -101,18 +102,17 @@ impl Offload {
 
 impl DeviceRow {
     /// Creates a row of an image that was read.
-    pub(crate) fn read(
-        fetched: Fetched,
-        decoding: Decoding,
-        geometry: Geometry,
-        steps: &[Step],
-    ) -> Self {
-        Self { image: RowImage::Read(fetched, decoding), geometry, changes: changes(steps) }
+    pub(crate) fn read(fetched: Fetched, decoding: Decoding, program: DeviceProgram) -> Self {
+        Self::new(RowImage::Read(fetched, decoding), program)
+    }
+
+    fn new(image: RowImage, DeviceProgram { resample, changes }: DeviceProgram) -> Self {
+        Self { image, resample, changes: changes.iter().filter_map(in_kernels).collect() }
     }
 
     /// Creates a row of an image in the GPU's cache.
-    pub(crate) fn cached(image: CachedImage, geometry: Geometry, steps: &[Step]) -> Self {
-        Self { image: RowImage::Cached(image), geometry, changes: changes(steps) }
+    pub(crate) fn cached(image: CachedImage, program: DeviceProgram) -> Self {
+        Self::new(RowImage::Cached(image), program)
     }
 
     /// Creates a row of an image that the GPU draws from a corner on. Without an offload there is
@@ -120,15 +120,13 @@ impl DeviceRow {
     pub(crate) fn drawn(
         _offload: &Offload,
         (image, corner): (LanesImage, (u32, u32)),
-        geometry: Geometry,
-        steps: &[Step],
+        program: DeviceProgram,
     ) -> Self {
-        let image = RowImage::Drawn(Box::new(image), corner);
-        Self { image, geometry, changes: changes(steps) }
+        Self::new(RowImage::Drawn(Box::new(image), corner), program)
     }
 
     fn request(&self) -> Request<'_> {
-        let (flip, changes) = (self.geometry.flip, &*self.changes);
+        let (flip, changes) = (self.resample.mirrored, &*self.changes);
         let (image, (width, height)) = match &self.image {
             RowImage::Drawn(image, corner) => {
                 return Request { flip, changes, ..Request::drawn(image, *corner) };
@@ -143,7 +141,7 @@ impl DeviceRow {
             }
         };
         let (width, height) = (f64::from(width.max(1)), f64::from(height.max(1)));
-        let rect = self.geometry.rect;
+        let rect = self.resample.rect;
         let crop = Crop {
             left: (rect.x / width) as f32,
             top: (rect.y / height) as f32,
@@ -152,7 +150,7 @@ impl DeviceRow {
         };
         // The filter reaches beyond the rectangle, so that the geometry needs more than the
         // rectangle.
-        let reach = rect != Rect::from(self.geometry.needed);
+        let reach = rect != Rect::from(self.resample.needed);
         Request { crop, reach, flip, changes, ..image }
     }
 }
@@ -193,7 +191,7 @@ impl DeviceRows {
         &mut self,
         row: usize,
         maker: &mut Option<RowMaker>,
-    ) -> Result<(RowFacts, BytesMut)> {
+    ) -> Result<(RowFacts, RowBuffers)> {
         let no_row = || Error::usage("row", format!("there is no {row} in the batch"));
         let position = *self.positions.get(row).ok_or_else(no_row)?;
         let fetched = match self.rows.get_mut(row).and_then(Option::take) {
@@ -202,28 +200,20 @@ impl DeviceRows {
         };
         let maker = match maker {
             Some(maker) => maker,
-            none => none.insert(RowMaker::new(self.epoch.clone())?),
+            none => none.insert(RowMaker::new(self.epoch.clone())),
         };
         maker.make_alone(position, fetched)
     }
 }
 
-/// Converts the steps of an augmentation to those of the kernels.
-fn changes(steps: &[Step]) -> Vec<Change> {
-    let change = |step: &Step| match *step {
-        Step::Identity => None,
-        Step::Warp(walk) => {
-            Some(Change::Warp(Warp { start: walk.start, right: walk.right, down: walk.down }))
-        }
-        Step::Brightness(factor) => Some(Change::Brightness(factor)),
-        Step::Color(factor) => Some(Change::Color(factor)),
-        Step::Contrast(factor) => Some(Change::Contrast(factor)),
-        Step::Sharpness(factor) => Some(Change::Sharpness(factor)),
-        Step::Posterize(mask) => Some(Change::Posterize(mask)),
-        Step::Solarize(level) => Some(Change::Solarize(level)),
-        Step::AutoContrast => Some(Change::AutoContrast),
-        Step::Equalize => Some(Change::Equalize),
-        Step::Invert => Some(Change::Invert),
-    };
-    steps.iter().filter_map(change).collect()
+/// Converts a change to that of the kernels; `None` if they lack it.
+fn in_kernels(change: &transform::Change) -> Option<Change> {
+    Some(match *change {
+        transform::Change::AdjustBrightness(factor) => Change::Brightness(factor as f32),
+        transform::Change::Posterize(n_bits) => Change::Posterize(upper_bits(n_bits.into())),
+        transform::Change::Solarize(threshold) => Change::Solarize(first_level(threshold)),
+        transform::Change::Invert => Change::Invert,
+        transform::Change::Equalize => Change::Equalize,
+        _ => return None,
+    })
 }

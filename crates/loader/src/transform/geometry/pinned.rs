@@ -1,4 +1,4 @@
-//! Printed by `tests/torchvision.py --tables`.
+//! Printed by `tests/torchvision.py`.
 
 type Center = (u32, [u32; 2], [u32; 2], [u32; 2], [u32; 2]);
 type Random = ([u32; 2], [f64; 2], [f64; 2], &'static [f64], [u32; 4]);

@@ -1,13 +1,34 @@
+use super::super::list::{Change, DrawKey, Resample, Stage, Transform, TransformList, fuse};
 use super::pinned::{CENTER, RANDOM};
 use super::*;
 use proptest::prelude::*;
 
-const KEY: Key = Key { seed: 3, epoch: 1, sample: 17, occurrence: 0 };
+const KEY: DrawKey = DrawKey { seed: 3, epoch: 1, sample: 17, occurrence: 0, view: 0 };
+
+fn drawn(list: &[Transform], source: (u32, u32), key: DrawKey) -> Vec<Change> {
+    TransformList::new(list.to_vec()).unwrap().draw(source, key).unwrap()
+}
+
+/// Returns the only stage of a list that cuts and resizes.
+fn resample(list: &[Transform], source: (u32, u32), key: DrawKey) -> Resample {
+    match &fuse(drawn(list, source, key), source)[..] {
+        [Stage::Resample(resample)] => *resample,
+        other => panic!("{other:?}"),
+    }
+}
 
 #[test]
 fn central_crops_are_those_of_torchvision() {
     for &(resize, size, source, resized, at) in CENTER {
-        let rect = center(resize, size.into(), source.into());
+        let list = [Transform::resize(resize), Transform::CenterCrop { size: [size[1], size[0]] }];
+        let changes = drawn(&list, source.into(), KEY);
+        let [Change::Resize { size: whole, .. }, Change::Crop { top, left, .. }] = changes[..]
+        else {
+            panic!("{changes:?}")
+        };
+        assert_eq!(whole, [resized[1], resized[0]], "{resize} {source:?}");
+        assert_eq!([left, top], at.map(i64::from), "{resize} {size:?} {source:?}");
+        let rect = resample(&list, source.into(), KEY).rect;
         let back =
             |value: f64, axis: usize| value * f64::from(resized[axis]) / f64::from(source[axis]);
         let found = [back(rect.x, 0), back(rect.y, 1), back(rect.width, 0), back(rect.height, 1)];
@@ -30,19 +51,9 @@ fn random_crops_are_those_of_torchvision() {
 }
 
 #[test]
-fn an_image_smaller_than_the_crop_is_enlarged_in_its_shape() {
-    let crop = Crop::Center { resize: 64 };
-    let geometry = Geometry::of(crop, 0.0, (128, 96), (50, 50), KEY);
-    assert_eq!(geometry.rect, Rect { x: 0.0, y: 6.25, width: 50.0, height: 37.5 });
-    assert_eq!(geometry.needed, Area { x: 0, y: 4, width: 50, height: 42 });
-}
-
-#[test]
 fn a_letterbox_is_as_large_as_fits_and_in_the_middle() {
     let inner = |size, source| {
-        let geometry = Geometry::of(Crop::Letterbox { fill: [1; 3] }, 0.0, size, source, KEY);
-        let Area { x, y, width, height } = geometry.inset.unwrap().area;
-        assert_eq!(geometry.needed, Area { x: 0, y: 0, width: source.0, height: source.1 });
+        let Area { x, y, width, height } = inner(size, source);
         (x, y, width, height)
     };
     assert_eq!(inner((224, 224), (640, 480)), (0, 28, 224, 168));
@@ -64,35 +75,24 @@ fn scales_leave_enough_pixels() {
 
 #[test]
 fn the_flip_does_not_move_the_crop() {
-    let crop = Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 1.33) };
+    let crop = Transform::random_resized_crop(32);
     let mut n_flipped = 0;
     for sample in 0..1000 {
-        let key = Key { sample, ..KEY };
-        let with = Geometry::of(crop, 0.5, (32, 32), (640, 480), key);
-        let without = Geometry::of(crop, 0.0, (32, 32), (640, 480), key);
-        assert_eq!((with.rect, without.flip), (without.rect, false));
-        n_flipped += u32::from(with.flip);
+        let key = DrawKey { sample, ..KEY };
+        let with = [crop.clone(), Transform::random_horizontal_flip()];
+        let with = resample(&with, (640, 480), key);
+        let without = resample(std::slice::from_ref(&crop), (640, 480), key);
+        assert_eq!((with.rect, without.mirrored), (without.rect, false));
+        n_flipped += u32::from(with.mirrored);
     }
     assert!(n_flipped.abs_diff(500) < 80, "{n_flipped}");
 }
 
-#[test]
-fn senseless_crops_are_refused() {
-    assert!(Crop::Center { resize: 0 }.check().is_err());
-    let check = |scale, ratio| Crop::Random { scale, ratio }.check();
-    assert!(check((0.08, 1.0), (0.75, 1.33)).is_ok());
-    assert!(check((0.0, 1.0), (0.75, 1.33)).is_err());
-    assert!(check((0.5, 0.1), (0.75, 1.33)).is_err());
-    assert!(check((0.5, 1.1), (0.75, 1.33)).is_err());
-    assert!(check((0.5, 1.0), (f64::NAN, 1.33)).is_err());
-    assert!(check((0.5, 1.0), (0.5, f64::INFINITY)).is_err());
-}
-
-/// Checks that a geometry lies in its image and contains the pixels that are read.
-fn check(crop: Crop, size: (u32, u32), source: (u32, u32), sample: u64) {
-    let Geometry { rect, needed, .. } =
-        Geometry::of(crop, 0.5, size, source, Key { sample, ..KEY });
-    let what = format!("{crop:?} {size:?} {source:?} {rect:?} {needed:?}");
+/// Checks that a rectangle lies in its image, and that it and what is read of it are inside.
+fn check(list: &[Transform], source: (u32, u32), sample: u64) {
+    let stages = fuse(drawn(list, source, DrawKey { sample, ..KEY }), source);
+    let Some(Stage::Resample(Resample { rect, needed, size, .. })) = stages.first() else { return };
+    let what = format!("{list:?} {source:?} {rect:?} {needed:?}");
     for (at, length, from, n_pixels, side) in [
         (rect.x, rect.width, needed.x, needed.width, source.0),
         (rect.y, rect.height, needed.y, needed.height, source.1),
@@ -103,12 +103,12 @@ fn check(crop: Crop, size: (u32, u32), source: (u32, u32), sample: u64) {
         assert!(f64::from(from) <= at, "{what}");
         assert!(f64::from(from + n_pixels) >= at + length - 1e-6, "{what}");
     }
-    assert!(matches!(scale_for(rect, size), 1 | 2 | 4 | 8));
+    assert!(matches!(scale_for(*rect, *size), 1 | 2 | 4 | 8));
 }
 
 proptest! {
     #[test]
-    fn every_geometry_lies_in_its_image(
+    fn every_rectangle_lies_in_its_image(
         source in (1_u32..5000, 1_u32..5000),
         size in (1_u32..512, 1_u32..512),
         resize in 1_u32..1000,
@@ -116,13 +116,19 @@ proptest! {
         ratio in (0.01..50.0_f64, 0.01..50.0_f64),
         sample: u64,
     ) {
-        let ascending = |(a, b): (f64, f64)| (a.min(b), a.max(b));
-        let random = Crop::Random { scale: ascending(scale), ratio: ascending(ratio) };
-        let letterbox = Crop::Letterbox { fill: [0; 3] };
-        for crop in [Crop::Center { resize }, random, Crop::None, letterbox] {
-            check(crop, size, source, sample);
-            check(crop, size, (source.0, 1), sample);
-            check(crop, size, (1, source.1), sample);
+        let ascending = |(a, b): (f64, f64)| [a.min(b), a.max(b)];
+        let size = [size.1, size.0];
+        let (scale, ratio) = (ascending(scale), ascending(ratio));
+        for list in [
+            vec![Transform::resize(resize), Transform::CenterCrop { size }],
+            vec![Transform::CenterCrop { size }],
+            vec![Transform::RandomResizedCrop { size, scale, ratio }],
+            vec![Transform::squeeze(size)],
+            vec![Transform::Letterbox { size, fill: [0; 3] }],
+        ] {
+            check(&list, source, sample);
+            check(&list, (source.0, 1), sample);
+            check(&list, (1, source.1), sample);
         }
     }
 }

@@ -3,7 +3,7 @@ use super::{
         geometry::Area,
         output::{Output, Tables},
         painter::Painter,
-        render::Region,
+        plan::Region,
     },
     DrawKey, TransformList, fuse,
 };

@@ -181,6 +181,24 @@ impl Change {
         }
     }
 
+    /// Returns true if each pixel depends on its own levels, and on others only through counts and
+    /// means of the whole image, so that a flip may come before or after.
+    pub(crate) fn is_pixel_by_pixel(&self) -> bool {
+        matches!(
+            self,
+            Self::AdjustBrightness(_)
+                | Self::AdjustContrast(_)
+                | Self::AdjustSaturation(_)
+                | Self::AdjustHue(_)
+                | Self::Grayscale
+                | Self::Invert
+                | Self::Posterize(_)
+                | Self::Solarize(_)
+                | Self::Autocontrast
+                | Self::Equalize
+        )
+    }
+
     /// Returns true for cuts, resizes and flips.
     pub(crate) fn is_cut_resize_or_flip(&self) -> bool {
         matches!(
@@ -189,26 +207,44 @@ impl Change {
         )
     }
 
+    /// Returns true for changes that masks and objects follow.
+    pub(crate) fn moves_pixels(&self) -> bool {
+        self.is_cut_resize_or_flip() || matches!(self, Self::Pad { .. } | Self::Warp { .. })
+    }
+
+    /// Returns the matrix that takes points of an image of this width and height to the changed one,
+    /// in homogeneous coordinates: column and row, counted from the upper left corner of the upper
+    /// left pixel, and 1.
+    #[must_use]
+    pub fn matrix(&self, size: (u32, u32)) -> [[f64; 3]; 3] {
+        let (width, height) = (f64::from(size.0), f64::from(size.1));
+        let scaled = |[by_x, x]: [f64; 2], [by_y, y]: [f64; 2]| {
+            [[by_x, 0.0, x], [0.0, by_y, y], [0.0, 0.0, 1.0]]
+        };
+        let identity = scaled([1.0, 0.0], [1.0, 0.0]);
+        match self {
+            Self::Resize { size: [new_height, new_width], .. } => {
+                scaled([f64::from(*new_width) / width, 0.0], [f64::from(*new_height) / height, 0.0])
+            }
+            Self::Crop { top, left, .. } => scaled([1.0, -*left as f64], [1.0, -*top as f64]),
+            Self::Pad { padding: [left, top, ..], .. } => {
+                scaled([1.0, f64::from(*left)], [1.0, f64::from(*top)])
+            }
+            Self::HorizontalFlip => scaled([-1.0, width], [1.0, 0.0]),
+            Self::VerticalFlip => scaled([1.0, 0.0], [-1.0, height]),
+            Self::Warp { warp, .. } => {
+                pixel_warp(warp, size).map_or(identity, |warp| warp.forward().matrix())
+            }
+            _ => identity,
+        }
+    }
+
     /// Returns where a point of an image of this width and height goes: column and row, counted from
     /// the upper left corner of the upper left pixel.
     #[must_use]
     pub fn point(&self, size: (u32, u32), [x, y]: [f64; 2]) -> [f64; 2] {
-        let (width, height) = (f64::from(size.0), f64::from(size.1));
-        match self {
-            Self::Resize { size: [new_height, new_width], .. } => {
-                [x * f64::from(*new_width) / width, y * f64::from(*new_height) / height]
-            }
-            Self::Crop { top, left, .. } => [x - *left as f64, y - *top as f64],
-            Self::Pad { padding: [left, top, ..], .. } => {
-                [x + f64::from(*left), y + f64::from(*top)]
-            }
-            Self::HorizontalFlip => [width - x, y],
-            Self::VerticalFlip => [x, height - y],
-            Self::Warp { warp, .. } => match pixel_warp(warp, size) {
-                Some(warp) => warp.forward().point([x, y]),
-                None => [x, y],
-            },
-            _ => [x, y],
-        }
+        let [to_x, to_y, divisor] =
+            self.matrix(size).map(|[by_x, by_y, one]| by_x * x + by_y * y + one);
+        [to_x / divisor, to_y / divisor]
     }
 }

@@ -4,13 +4,17 @@ use super::{
         Normalise, Output,
         output::{DType, Layout},
     },
-    Change, DrawKey, ResizeTo, Transform,
+    Change, DrawKey, EraseValue, ResizeTo, Transform,
     draw::{draw, resized},
 };
 use crate::mix::Mix;
 use fdconvert_core::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// A checked list of transforms.
+///
+/// In a document it is the list of its transforms, each under its name:
+/// `[{"RandomResizedCrop": {"size": [224, 224]}}, {"RandomHorizontalFlip": {}}]`.
 ///
 /// ```
 /// use fdconvert_loader::parts::{DrawKey, Transform, TransformList, Transformer};
@@ -27,9 +31,12 @@ use fdconvert_core::{Error, Result};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Transform>", into = "Vec<Transform>")]
 pub struct TransformList {
-    changes: Vec<Transform>,
+    /// As it was written: first the changes of images.
+    transforms: Vec<Transform>,
+    n_changes: usize,
     dtype: DType,
     layout: Layout,
     normalise: Option<Normalise>,
@@ -39,7 +46,7 @@ pub struct TransformList {
 /// The option that a list is.
 const OPTION: &str = "transform";
 
-fn refuse<T>(what: String) -> Result<T> {
+pub(super) fn refuse<T>(what: String) -> Result<T> {
     Err(Error::usage(OPTION, what))
 }
 
@@ -51,23 +58,18 @@ impl TransformList {
     /// before others or in them.
     pub fn new(list: Vec<Transform>) -> Result<Self> {
         let (mut dtype, mut layout, mut normalise, mut mix) = (None, None, None, None);
-        let mut changes = Vec::with_capacity(list.len());
-        for transform in list {
+        let mut n_changes = 0;
+        for transform in &list {
             let name = transform.name();
             let is_late = dtype.is_some() || layout.is_some() || normalise.is_some();
             match transform {
-                Transform::ToDtype { dtype: it } => once(&mut dtype, it, name)?,
-                Transform::ToLayout { layout: it } => once(&mut layout, it, name)?,
+                Transform::ToDtype { dtype: it } => once(&mut dtype, *it, name)?,
+                Transform::ToLayout { layout: it } => once(&mut layout, *it, name)?,
                 Transform::Normalize { mean, std } => {
-                    once(&mut normalise, Normalise { mean, std }, name)?;
+                    once(&mut normalise, Normalise { mean: *mean, std: *std }, name)?;
                 }
-                Transform::MixUp { alpha, num_classes } => {
-                    let mix = mix.get_or_insert_with(Mix::default);
-                    (mix.mixup, mix.num_classes) = (alpha, num_classes);
-                }
-                Transform::CutMix { alpha, num_classes } => {
-                    let mix = mix.get_or_insert_with(Mix::default);
-                    (mix.cutmix, mix.num_classes) = (alpha, num_classes);
+                it if it.is_of_batches() => {
+                    once(&mut mix, it.mix()?, "MixUp or CutMix (or both in a RandomChoice)")?;
                 }
                 _ if is_late || mix.is_some() => {
                     return refuse(format!(
@@ -77,14 +79,26 @@ impl TransformList {
                 }
                 transform => {
                     transform.check()?;
-                    changes.push(transform);
+                    n_changes += 1;
                 }
             }
         }
         let dtype = dtype.unwrap_or(if normalise.is_some() { DType::F32 } else { DType::U8 });
-        let list = Self { changes, dtype, layout: layout.unwrap_or_default(), normalise, mix };
+        let layout = layout.unwrap_or_default();
+        let list = Self { transforms: list, n_changes, dtype, layout, normalise, mix };
         list.of_size((1, 1)).check()?;
         Ok(list)
+    }
+
+    /// Returns the transforms, as they were written.
+    #[must_use]
+    pub fn transforms(&self) -> &[Transform] {
+        &self.transforms
+    }
+
+    /// Returns those that change images.
+    fn changes(&self) -> &[Transform] {
+        self.transforms.get(..self.n_changes).unwrap_or_default()
     }
 
     /// Returns the form of the rows of a batch, which are all of one size.
@@ -92,7 +106,7 @@ impl TransformList {
     /// # Errors
     /// `Usage` if the list leaves images of several sizes.
     pub fn output(&self) -> Result<Output> {
-        let Some(size) = size_of(&self.changes, None) else {
+        let Some(size) = size_of(self.changes(), None) else {
             return refuse(
                 "rows have one size, and this list leaves images of several: end it with a crop, \
                  Resize([height, width]) or Letterbox"
@@ -102,6 +116,50 @@ impl TransformList {
         let output = self.of_size(size);
         output.check()?;
         Ok(output)
+    }
+
+    /// Returns true if all transforms are cuts, resizes and flips.
+    pub(crate) fn only_resamples(&self) -> bool {
+        self.changes().iter().all(|transform| {
+            matches!(
+                transform,
+                Transform::Resize { .. }
+                    | Transform::CenterCrop { .. }
+                    | Transform::RandomCrop { .. }
+                    | Transform::RandomResizedCrop { .. }
+                    | Transform::ScaleJitter { .. }
+                    | Transform::RandomHorizontalFlip { .. }
+                    | Transform::RandomVerticalFlip { .. }
+            )
+        })
+    }
+
+    /// Returns true if an image may become a mixture of differently moved copies, which nothing can
+    /// follow.
+    pub(crate) fn mixes_copies(&self) -> bool {
+        fn any(list: &[Transform]) -> bool {
+            list.iter().any(|transform| match transform {
+                Transform::AugMix { .. } => true,
+                Transform::RandomApply { transforms, .. }
+                | Transform::RandomChoice { transforms, .. }
+                | Transform::RandomOrder { transforms } => any(transforms),
+                _ => false,
+            })
+        }
+        any(self.changes())
+    }
+
+    /// Returns the side at which square images need no resizing; `None` if the list draws how much
+    /// of them is shown, or takes them as they are.
+    pub(crate) fn draw_side(&self) -> Option<u32> {
+        match *self.changes().first()? {
+            Transform::Resize { size: ResizeTo::Short(short), .. } => Some(short),
+            Transform::Resize { size: ResizeTo::Exact([height, width]), .. } => {
+                Some(height.max(width))
+            }
+            Transform::Letterbox { size: [height, width], .. } => Some(height.min(width)),
+            _ => None,
+        }
     }
 
     /// Returns the mixing of the rows of a batch.
@@ -115,13 +173,42 @@ impl TransformList {
     /// # Errors
     /// `Usage` if a crop is larger than the image.
     pub fn draw(&self, size: (u32, u32), key: DrawKey) -> Result<Vec<Change>> {
-        draw(&self.changes, size, key).map_err(|what| Error::usage(OPTION, what))
+        draw(self.changes(), size, key).map_err(|what| Error::usage(OPTION, what))
     }
 
     /// Returns the form of an image of this size.
     pub(super) fn of_size(&self, size: (u32, u32)) -> Output {
         let Self { dtype, layout, normalise, .. } = *self;
         Output { size, dtype, layout, normalise }
+    }
+}
+
+impl Default for TransformList {
+    /// Creates torchvision's usual list for evaluation: the short side becomes 256 pixels, of which
+    /// the middle 224 x 224 are shown, as bytes.
+    fn default() -> Self {
+        Self {
+            transforms: vec![Transform::resize(256), Transform::center_crop(224)],
+            n_changes: 2,
+            dtype: DType::U8,
+            layout: Layout::Nhwc,
+            normalise: None,
+            mix: None,
+        }
+    }
+}
+
+impl TryFrom<Vec<Transform>> for TransformList {
+    type Error = Error;
+
+    fn try_from(list: Vec<Transform>) -> Result<Self> {
+        Self::new(list)
+    }
+}
+
+impl From<TransformList> for Vec<Transform> {
+    fn from(list: TransformList) -> Self {
+        list.transforms
     }
 }
 
@@ -192,7 +279,7 @@ impl Transform {
     }
 
     /// Checks the arguments.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let name = self.name();
         let wrong = |what: String| refuse(format!("{name}: {what}"));
         let probability = |p: f64| match (0.0..=1.0).contains(&p) {
@@ -224,6 +311,11 @@ impl Transform {
             false => {
                 wrong(format!("{argument}={size:?}: a side has 1 to {} pixels", Output::MAX_SIDE))
             }
+        };
+        let numbers = |argument: &str, values: &[f64]| match values.iter().all(|it| it.is_finite())
+        {
+            true => Ok(()),
+            false => wrong(format!("{argument}={values:?} are not all numbers")),
         };
         let positive = f64::MIN_POSITIVE;
         match self {
@@ -263,8 +355,12 @@ impl Transform {
             | Self::RandomInvert { p }
             | Self::RandomAutocontrast { p }
             | Self::RandomEqualize { p } => probability(*p),
-            Self::RandomRotation { degrees, .. } => range("degrees", *degrees, -1e6, 1e6),
-            Self::RandomAffine { degrees, translate, scale, shear, .. } => {
+            Self::RandomRotation { degrees, center, .. } => {
+                numbers("center", &center.unwrap_or_default())?;
+                range("degrees", *degrees, -1e6, 1e6)
+            }
+            Self::RandomAffine { degrees, translate, scale, shear, center, .. } => {
+                numbers("center", &center.unwrap_or_default())?;
                 range("degrees", *degrees, -1e6, 1e6)?;
                 if translate.is_some_and(|it| it.iter().any(|it| !(0.0..=1.0).contains(it))) {
                     return wrong(format!("translate={translate:?} are shares, 0 to 1"));
@@ -307,8 +403,12 @@ impl Transform {
                 range("sharpness_factor", [*sharpness_factor; 2], 0.0, f64::INFINITY)?;
                 probability(*p)
             }
-            Self::RandomErasing { p, scale, ratio, .. } => {
+            Self::RandomErasing { p, scale, ratio, value } => {
                 probability(*p)?;
+                if let EraseValue::Pixels { mean, std } = value {
+                    numbers("mean", mean)?;
+                    numbers("std", std)?;
+                }
                 range("scale", *scale, 0.0, 1.0)?;
                 range("ratio", *ratio, positive, f64::INFINITY)
             }
@@ -383,15 +483,13 @@ fn inner(name: &str, transforms: &[Transform]) -> Result<()> {
     if transforms.is_empty() {
         return refuse(format!("{name} has no transforms"));
     }
+    let are_of_batches = transforms.iter().all(Transform::is_of_batches);
     for transform in transforms {
-        if matches!(
+        let is_form = matches!(
             transform,
-            Transform::Normalize { .. }
-                | Transform::ToDtype { .. }
-                | Transform::ToLayout { .. }
-                | Transform::MixUp { .. }
-                | Transform::CutMix { .. }
-        ) {
+            Transform::Normalize { .. } | Transform::ToDtype { .. } | Transform::ToLayout { .. }
+        );
+        if is_form || (transform.is_of_batches() && !are_of_batches) {
             let what =
                 format!("{} gives all rows their form, and cannot be in {name}", transform.name());
             return refuse(what);

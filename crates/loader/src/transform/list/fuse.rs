@@ -12,14 +12,14 @@ use super::{
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Stage {
     /// The pixels of a rectangle.
-    Sample(Sampling),
+    Resample(Resample),
     /// A change of the pixels made so far.
     Change(Change),
 }
 
 /// A rectangle of an image, stretched over a size, and perhaps mirrored.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Sampling {
+pub(crate) struct Resample {
     /// The rectangle, in pixels of the image.
     pub(crate) rect: Rect,
     /// All pixels that the resize reads.
@@ -97,12 +97,12 @@ impl Window {
         Some(())
     }
 
-    fn sampling(self) -> Sampling {
+    fn resample(self) -> Resample {
         let Self { rect, bounds, size, mirrored, upside_down, .. } = self;
         let (x, width) = reach(rect.x - f64::from(bounds.x), rect.width, size.0, bounds.width);
         let (y, height) = reach(rect.y - f64::from(bounds.y), rect.height, size.1, bounds.height);
         let needed = Area { x: bounds.x + x, y: bounds.y + y, width, height };
-        Sampling { rect, needed, size, mirrored, upside_down }
+        Resample { rect, needed, size, mirrored, upside_down }
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn fuse(changes: Vec<Change>, size: (u32, u32)) -> Vec<Stage> {
         }
         // A second resize begins another rectangle, of the pixels of this one.
         if let Some(open) = window.take() {
-            stages.push(Stage::Sample(open.sampling()));
+            stages.push(Stage::Resample(open.resample()));
         }
         let mut again = Window::whole(size);
         if change.is_cut_resize_or_flip() && again.takes(&change) {
@@ -133,7 +133,7 @@ pub(crate) fn fuse(changes: Vec<Change>, size: (u32, u32)) -> Vec<Stage> {
         size = next;
     }
     if let Some(open) = window {
-        stages.push(Stage::Sample(open.sampling()));
+        stages.push(Stage::Resample(open.resample()));
     }
     stages
 }

@@ -9,21 +9,25 @@
 //! A [`Change`] is one of torchvision's functional forms, and a list means its changes one after the
 //! other; compiling changes nothing but the time that it takes.
 mod apply;
+mod batches;
 mod change;
 mod check;
 mod draw;
 mod fuse;
-pub(in crate::transform) mod policy;
+mod op;
+mod policies;
+mod policy;
+mod presets;
 
 pub use apply::Transformer;
 pub use change::{Chain, Change, Erased, Warp};
 pub use check::TransformList;
 pub use draw::DrawKey;
-pub(crate) use fuse::{Sampling, Stage, fuse};
+pub(crate) use fuse::{Resample, Stage, fuse};
 
 use super::{
-    augment::Policy,
     output::{DType, Layout},
+    pixel::Padding,
 };
 use serde::{Deserialize, Serialize};
 
@@ -395,6 +399,19 @@ pub enum Transform {
     },
 }
 
+/// Data that AutoAugment's pairs of changes were learned on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// Photographs.
+    #[default]
+    ImageNet,
+    /// Small photographs.
+    Cifar10,
+    /// House numbers.
+    Svhn,
+}
+
 /// Size to resize to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -429,6 +446,18 @@ pub enum PaddingMode {
     Reflect,
     /// The image mirrored, with its edge.
     Symmetric,
+}
+
+impl PaddingMode {
+    /// Returns the padding of this kind; a constant one of that value.
+    pub(crate) fn padding<P>(self, constant: P) -> Padding<P> {
+        match self {
+            Self::Constant => Padding::Constant(constant),
+            Self::Edge => Padding::Edge,
+            Self::Reflect => Padding::Reflect,
+            Self::Symmetric => Padding::Symmetric,
+        }
+    }
 }
 
 /// Contents of an erased rectangle.
@@ -482,3 +511,6 @@ mod defaults {
         depth: i32 = -1;
     }
 }
+
+#[cfg(test)]
+mod tests;

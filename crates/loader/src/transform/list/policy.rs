@@ -1,10 +1,8 @@
 //! Automatic augmentations: which changes they choose from, and how strong.
 use super::{
-    super::augment::{
-        Op, Policy,
-        policies::{CIFAR10, Choice, IMAGENET, SVHN},
-    },
-    Change, Fill, Interpolation, Warp,
+    Change, Fill, Interpolation, Policy, Warp,
+    op::Op,
+    policies::{CIFAR10, Choice, IMAGENET, SVHN},
 };
 use fdconvert_core::KeyedRandom;
 
@@ -178,7 +176,7 @@ impl Space {
 
 /// Returns number `bin` of `n_bins` evenly spaced ones from `first` to `last`: computed from the
 /// nearer end, with one rounding, like torch.
-pub(in crate::transform) fn level(first: f32, last: f32, bin: u32, n_bins: u32) -> f32 {
+fn level(first: f32, last: f32, bin: u32, n_bins: u32) -> f32 {
     let n_steps = n_bins.saturating_sub(1);
     if n_steps == 0 {
         return first;

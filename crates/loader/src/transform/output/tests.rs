@@ -23,6 +23,7 @@ fn slow(output: &Output, rgb: &[u8], flip: bool) -> Vec<u8> {
                 numbers[at] = match output.dtype {
                     DType::U8 => vec![byte],
                     DType::F16 => f16::from_f32(float).to_ne_bytes().to_vec(),
+                    DType::Bf16 => bf16::from_f32(float).to_ne_bytes().to_vec(),
                     DType::F32 => float.to_ne_bytes().to_vec(),
                 };
             }
@@ -35,7 +36,7 @@ fn slow(output: &Output, rgb: &[u8], flip: bool) -> Vec<u8> {
 fn every_combination_equals_the_slow_way() {
     for size in [(1, 1), (2, 3), (3, 2), (4, 4), (5, 7), (8, 1), (9, 3), (33, 5), (224, 3)] {
         let rgb: Vec<u8> = (0..size.0 * size.1 * 3).map(|i| (i * 89 + i / 256) as u8).collect();
-        for dtype in [DType::U8, DType::F16, DType::F32] {
+        for dtype in [DType::U8, DType::F16, DType::Bf16, DType::F32] {
             for layout in [Layout::Nhwc, Layout::Nchw] {
                 for normalise in [None, Some(Normalise::IMAGENET)] {
                     if dtype == DType::U8 && normalise.is_some() {

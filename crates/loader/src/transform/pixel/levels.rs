@@ -1,7 +1,4 @@
-//! Changes of single levels by arithmetic, and the levels that occur in an image.
-//!
-//! These compile to vector instructions, and are several times as fast as a table. They are the
-//! same on Pillow images and on tensors.
+//! The levels that occur in an image, and those that changes of levels begin at.
 
 use super::Pixel;
 
@@ -10,45 +7,10 @@ pub(crate) fn upper_bits(n_bits: u32) -> u8 {
     (0xff00_u32 >> n_bits.min(8)) as u8
 }
 
-/// Returns the first whole level that is not below the threshold; 256 without one. Pillow compares
-/// in double precision, torch with the threshold rounded to `f32`.
+/// Returns the first whole level that is not below the threshold, which torch compares with levels
+/// in single precision; 256 without one.
 pub(crate) fn first_level(threshold: f64) -> u16 {
-    threshold.ceil().clamp(0.0, 256.0) as u16
-}
-
-/// Keeps the bits of a mask, as `posterize` with [`upper_bits`].
-pub(crate) fn posterize(image: &mut [u8], mask: u8) {
-    image.iter_mut().for_each(|level| *level &= mask);
-}
-
-/// Inverts from a level upwards, as `solarize` with [`first_level`].
-pub(crate) fn solarize(image: &mut [u8], threshold: u16) {
-    if let Ok(threshold) = u8::try_from(threshold) {
-        let invert = |level: u8| if level < threshold { level } else { 255 - level };
-        image.iter_mut().for_each(|level| *level = invert(*level));
-    }
-}
-
-/// Makes the negative.
-pub(crate) fn invert(image: &mut [u8]) {
-    image.iter_mut().for_each(|level| *level = 255 - *level);
-}
-
-/// Returns the darkest and brightest level per channel; 255 and 0 without pixels. Sixteen pixels
-/// are compared at a time, lane by lane, which compiles to vector instructions.
-pub(crate) fn extremes(image: &[Pixel]) -> ([u8; 3], [u8; 3]) {
-    let (mut darkest, mut brightest) = ([255_u8; 48], [0_u8; 48]);
-    let (blocks, rest) = image.as_flattened().as_chunks::<48>();
-    for block in blocks.iter().map(<[u8; 48]>::as_slice).chain([rest]) {
-        for ((level, dark), bright) in block.iter().zip(&mut darkest).zip(&mut brightest) {
-            *dark = (*dark).min(*level);
-            *bright = (*bright).max(*level);
-        }
-    }
-    let lanes = |channel: usize| (channel..48).step_by(3);
-    let dark = |channel| lanes(channel).map(|lane| darkest[lane]).min().unwrap_or(255);
-    let bright = |channel| lanes(channel).map(|lane| brightest[lane]).max().unwrap_or(0);
-    (std::array::from_fn(dark), std::array::from_fn(bright))
+    (threshold as f32).ceil().clamp(0.0, 256.0) as u16
 }
 
 /// How often each level occurs in each channel.
@@ -91,7 +53,7 @@ impl Counts {
         Self(after)
     }
 
-    /// Returns the darkest and brightest level per channel, as [`extremes`].
+    /// Returns the darkest and brightest level per channel; 255 and 0 without pixels.
     pub(crate) fn extremes(&self) -> ([u8; 3], [u8; 3]) {
         let occurs = |channel: usize| {
             let counts = self.0[channel].iter().zip(0..=255_u8);

@@ -81,8 +81,13 @@ impl Forward {
         moved
     }
 
+    /// Returns the matrix for homogeneous coordinates.
+    pub(crate) fn matrix(self) -> [[f64; 3]; 3] {
+        self.0
+    }
+
     /// Returns the place of a point in the output.
-    pub(crate) fn point(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+    pub(super) fn point(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let [to_x, to_y, divisor] = self.0.map(|[by_x, by_y, one]| by_x * x + by_y * y + one);
         [to_x / divisor, to_y / divisor]
     }

@@ -8,7 +8,7 @@
 //! ```text
 //! curves   level -> level per channel: brightness, contrast, solarize, posterize, invert,
 //!          autocontrast, equalize; consecutive ones become one
-//! levels   the same where arithmetic is faster than a table; counts and extremes of levels
+//! levels   counts and extremes of levels
 //! gray     grayscale, mean gray, saturation
 //! hue      the turn of the colour circle
 //! blur     Gaussian blur
@@ -48,10 +48,10 @@ pub(crate) use curves::Curves;
 pub(crate) use erase::{Content, Noise, erase};
 pub(crate) use gray::{mean_gray, saturation, to_grayscale};
 pub(crate) use hue::hue;
-pub(crate) use levels::{Counts, extremes, first_level, invert, posterize, solarize, upper_bits};
+pub(crate) use levels::{Counts, first_level, upper_bits};
 pub(crate) use matrix::{Affine, perspective_coefficients};
 pub(crate) use place::{Padding, crop, flip_columns, flip_rows, quarter_turns};
-pub(crate) use sharpen::{sharpen, sharpness};
+pub(crate) use sharpen::sharpness;
 pub(crate) use sum::weighted_sum;
 pub(crate) use warp::Warp;
 

@@ -55,7 +55,7 @@ pub(crate) enum Padding<P> {
 impl<P> Padding<P> {
     /// Returns the pixel, of `n` along an axis, that is shown at a position of the axis; `None` for
     /// a constant. Mirrored images are mirrored again, where torchvision refuses.
-    pub(super) fn source(&self, at: isize, n: usize) -> Option<usize> {
+    pub(crate) fn source(&self, at: isize, n: usize) -> Option<usize> {
         let last = n.saturating_sub(1) as isize;
         if (0..=last).contains(&at) {
             return Some(at as usize);

@@ -146,8 +146,21 @@ export function batchRows(parameters) {
     );
 }
 
+/** Width and height of its images: those of the list's last transform with a size. */
+export function batchSize(parameters) {
+    const list = JSON.parse(parameters.get("transform") ?? "[]");
+    const sizes = list.flatMap((transform) => Object.values(transform).map(({ size }) => size));
+    const [height, width] = sizes.filter(Array.isArray).at(-1) ?? [224, 224];
+    return [width, height];
+}
+
 export function batchPicture(parameters) {
-    const side = Number(parameters.get("side") ?? 224);
-    const rows = batchRows(parameters).map((i) => scene(i, side, side));
-    return png(side, side * rows.length, 3, (x, y) => rows[Math.floor(y / side)](x, y % side));
+    const [width, height] = batchSize(parameters);
+    const views = Number(parameters.get("views") ?? 1);
+    const rows = batchRows(parameters).flatMap((i) =>
+        Array.from({ length: views }, (_, view) => scene(i + view, width, height)),
+    );
+    return png(width, height * rows.length, 3, (x, y) =>
+        rows[Math.floor(y / height)](x, y % height),
+    );
 }

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as data from "./data.mjs";
-import { batchPicture, batchRows, mask, picture, sample } from "./sample.mjs";
+import { batchPicture, batchRows, batchSize, mask, picture, sample } from "./sample.mjs";
 
 const DIST = join(dirname(fileURLToPath(import.meta.url)), "../../dist");
 const PAGE = {
@@ -171,7 +171,9 @@ function api(name, number, parameters, state) {
                 key: data.key(i),
                 label: data.label[i],
             }));
-            return { rows, side: Number(parameters.get("side") ?? 224) };
+            const [width, height] = batchSize(parameters);
+            const transform = JSON.parse(parameters.get("transform") ?? "[]");
+            return { rows, views: Number(parameters.get("views") ?? 1), width, height, transform };
         }
         case "damage": {
             state.checked = Math.min(data.SAMPLES, state.checked + 700_000);

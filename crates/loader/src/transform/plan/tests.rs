@@ -1,11 +1,31 @@
-use super::super::geometry::{Crop, scale_for};
+use super::super::{
+    geometry::scale_for,
+    list::{DrawKey, Stage, Transform, TransformList, fuse},
+    output::{DType, Layout, Output, Tables},
+    painter::Painter,
+};
 use super::*;
 
-const KEY: Key = Key { seed: 1, epoch: 0, sample: 5, occurrence: 0 };
+const KEY: DrawKey = DrawKey { seed: 1, epoch: 0, sample: 5, occurrence: 0, view: 0 };
 const SIZE: (u32, u32) = (24, 20);
 const OUTPUT: Output =
     Output { size: SIZE, dtype: DType::U8, layout: Layout::Nhwc, normalise: None };
-const RANDOM: Crop = Crop::Random { scale: (0.1, 0.6), ratio: (0.75, 1.33) };
+
+fn random() -> Transform {
+    Transform::RandomResizedCrop { size: [SIZE.1, SIZE.0], scale: [0.1, 0.6], ratio: [0.75, 1.33] }
+}
+
+fn cut_out() -> Transform {
+    Transform::CenterCrop { size: [SIZE.1, SIZE.0] }
+}
+
+fn resample(list: Vec<Transform>, source: (u32, u32), key: DrawKey) -> Resample {
+    let changes = TransformList::new(list).unwrap().draw(source, key).unwrap();
+    match &fuse(changes, source)[..] {
+        [Stage::Resample(resample)] => *resample,
+        other => panic!("{other:?}"),
+    }
+}
 
 /// Smooth, so that a shift shows, and with some noise, so that every pixel counts.
 fn picture(width: u32, height: u32, channels: u32) -> Vec<u8> {
@@ -33,9 +53,10 @@ fn whole(width: u32, height: u32) -> Area {
     Area { x: 0, y: 0, width, height }
 }
 
-fn row(output: Output, region: &Region<'_>, geometry: &Geometry) -> Result<Vec<u8>> {
+fn row(output: Output, region: &Region<'_>, resample: &Resample) -> Result<Vec<u8>, String> {
     let mut row = vec![0x55; output.n_bytes()];
-    Renderer::new(output, None)?.render("a.jpg", region, geometry, KEY, &mut row)?;
+    let form = (&output, &Tables::new(&output));
+    Painter::default().row(region, &mut [Stage::Resample(*resample)], form, &mut row)?;
     Ok(row)
 }
 
@@ -43,10 +64,15 @@ fn row(output: Output, region: &Region<'_>, geometry: &Geometry) -> Result<Vec<u
 fn more_decoded_pixels_change_nothing() {
     let (width, height) = (90, 70);
     let pixels = picture(width, height, 3);
-    for crop in [RANDOM, Crop::Center { resize: 28 }, Crop::Center { resize: 21 }, Crop::None] {
+    for list in [
+        vec![random(), Transform::random_horizontal_flip()],
+        vec![Transform::resize(28), cut_out()],
+        vec![Transform::resize(21), cut_out()],
+        vec![Transform::squeeze([SIZE.1, SIZE.0])],
+    ] {
         for sample in 0..20 {
-            let key = Key { sample, ..KEY };
-            let geometry = Geometry::of(crop, 0.5, SIZE, (width, height), key);
+            let key = DrawKey { sample, ..KEY };
+            let geometry = resample(list.clone(), (width, height), key);
             let all = row(OUTPUT, &region(&pixels, whole(width, height), 3), &geometry).unwrap();
             let least = cut(&pixels, width, geometry.needed, 3);
             let least = row(OUTPUT, &region(&least, geometry.needed, 3), &geometry).unwrap();
@@ -62,14 +88,15 @@ fn what_is_needed_is_all_that_a_resize_before_a_crop_reads() {
     let pixels = picture(width, height, 3);
     for (resize, resized) in [(28, (36, 28)), (100, (128, 100))] {
         let all = Output { size: resized, ..OUTPUT };
-        let geometry = Geometry::of(Crop::None, 0.0, resized, (width, height), KEY);
+        let whole_list = vec![Transform::squeeze([resized.1, resized.0])];
+        let geometry = resample(whole_list, (width, height), KEY);
         let all = row(all, &region(&pixels, whole(width, height), 3), &geometry).unwrap();
         let at = ((resized.0 - SIZE.0) / 2, (resized.1 - SIZE.1) / 2);
         let area = Area { x: at.0, y: at.1, width: SIZE.0, height: SIZE.1 };
         let expected = cut(&all, resized.0, area, 3);
 
-        let crop = Crop::Center { resize };
-        let geometry = Geometry::of(crop, 0.0, SIZE, (width, height), KEY);
+        let list = vec![Transform::resize(resize), cut_out()];
+        let geometry = resample(list, (width, height), KEY);
         let least = cut(&pixels, width, geometry.needed, 3);
         let found = row(OUTPUT, &region(&least, geometry.needed, 3), &geometry).unwrap();
         // The weights come from other fractions, and may round to their neighbours.
@@ -83,8 +110,9 @@ fn what_is_needed_is_all_that_a_resize_before_a_crop_reads() {
 fn gray_becomes_three_equal_channels() {
     let gray = picture(50, 40, 1);
     let rgb: Vec<u8> = gray.iter().flat_map(|&level| [level; 3]).collect();
-    for flip in [0.0, 1.0] {
-        let geometry = Geometry::of(RANDOM, flip, SIZE, (50, 40), KEY);
+    for p in [0.0, 1.0] {
+        let list = vec![random(), Transform::RandomHorizontalFlip { p }];
+        let geometry = resample(list, (50, 40), KEY);
         let gray = row(OUTPUT, &region(&gray, whole(50, 40), 1), &geometry).unwrap();
         let rgb = row(OUTPUT, &region(&rgb, whole(50, 40), 3), &geometry).unwrap();
         assert_eq!(gray, rgb);
@@ -95,8 +123,8 @@ fn gray_becomes_three_equal_channels() {
 fn the_flip_mirrors_the_result() {
     let pixels = picture(50, 40, 3);
     let region = region(&pixels, whole(50, 40), 3);
-    let plain = Geometry::of(RANDOM, 0.0, SIZE, (50, 40), KEY);
-    let flipped = Geometry::of(RANDOM, 1.0, SIZE, (50, 40), KEY);
+    let plain = resample(vec![random()], (50, 40), KEY);
+    let flipped = Resample { mirrored: true, ..plain };
     let mut expected = row(OUTPUT, &region, &plain).unwrap();
     for row in expected.chunks_exact_mut(SIZE.0 as usize * 3) {
         row.as_chunks_mut::<3>().0.reverse();
@@ -129,8 +157,8 @@ fn a_smaller_decode_shows_the_same_part() {
             }
         }
         for sample in 0..20 {
-            let key = Key { sample, ..KEY };
-            let geometry = Geometry::of(RANDOM, 0.0, SIZE, (width, height), key);
+            let key = DrawKey { sample, ..KEY };
+            let geometry = resample(vec![random()], (width, height), key);
             if scale_for(geometry.rect, SIZE) < denominator {
                 continue;
             }
@@ -152,11 +180,10 @@ fn a_smaller_decode_shows_the_same_part() {
 #[test]
 fn the_identity_is_what_the_resize_gives() {
     let (width, height) = (50, 40);
-    let middle = Crop::Center { resize: height };
-    let square = Geometry::of(middle, 0.0, SIZE, (width, height), KEY);
+    let square = resample(vec![cut_out()], (width, height), KEY);
     assert_eq!(square.rect, Area { x: 13, y: 10, width: SIZE.0, height: SIZE.1 }.into());
     let corner = |x, y| Area { x, y, width: SIZE.0, height: SIZE.1 };
-    let at = |area: Area| Geometry { rect: area.into(), needed: area, flip: false, inset: None };
+    let at = |area: Area| Resample { rect: area.into(), needed: area, ..square };
     let geometries = [square, at(corner(0, 0)), at(corner(26, 20)), at(corner(7, 3))];
     for channels in [1, 3] {
         let pixels = picture(width, height, channels);
@@ -177,7 +204,7 @@ fn the_identity_is_what_the_resize_gives() {
         }
         let moved = |x, y, width, height| {
             let rect = Rect { x, y, width, height };
-            Plan::of(&region, &Geometry { rect, ..at(whole(50, 40)) }).unwrap()
+            Plan::of(&region, &Resample { rect, ..at(whole(50, 40)) }).unwrap()
         };
         for plan in [
             moved(0.5, 0.0, 24.0, 20.0),
@@ -193,12 +220,11 @@ fn the_identity_is_what_the_resize_gives() {
 #[test]
 fn what_does_not_fit_is_an_error() {
     let pixels = picture(50, 40, 3);
-    let geometry = Geometry::of(Crop::None, 0.0, SIZE, (50, 40), KEY);
+    let geometry = resample(vec![Transform::squeeze([SIZE.1, SIZE.0])], (50, 40), KEY);
     let good = region(&pixels, whole(50, 40), 3);
     assert!(row(OUTPUT, &good, &geometry).is_ok());
-    let fails = |region: Region<'_>, geometry: &Geometry| {
-        let error = row(OUTPUT, &region, geometry).unwrap_err().to_string();
-        assert!(error.starts_with("sample `a.jpg`: cannot be resized: "), "{error}");
+    let fails = |region: Region<'_>, geometry: &Resample| {
+        assert!(row(OUTPUT, &region, geometry).is_err(), "{geometry:?}");
     };
     fails(Region { pixels: &pixels[1..], ..good }, &geometry);
     fails(Region { channels: 4, ..good }, &geometry);
@@ -209,14 +235,16 @@ fn what_does_not_fit_is_an_error() {
     fails(Region { area: whole(40, 50), ..good }, &geometry);
     fails(Region { area: whole(u32::MAX, u32::MAX), ..good }, &geometry);
     let nothing = Area { width: 0, ..geometry.needed };
-    fails(good, &Geometry { needed: nothing, ..geometry });
+    fails(good, &Resample { needed: nothing, ..geometry });
     let far = Area { x: u32::MAX, ..geometry.needed };
-    fails(good, &Geometry { needed: far, ..geometry });
+    fails(good, &Resample { needed: far, ..geometry });
     for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
-        fails(good, &Geometry { rect: Rect { width: bad, ..geometry.rect }, ..geometry });
+        fails(good, &Resample { rect: Rect { width: bad, ..geometry.rect }, ..geometry });
     }
-    fails(good, &Geometry { rect: Rect { x: 60.0, ..geometry.rect }, ..geometry });
-    let mut short = vec![0; OUTPUT.n_bytes() - 1];
-    let mut renderer = Renderer::new(OUTPUT, None).unwrap();
-    assert!(renderer.render("a.jpg", &good, &geometry, KEY, &mut short).is_err());
+    fails(good, &Resample { rect: Rect { x: 60.0, ..geometry.rect }, ..geometry });
+    let short = &mut vec![0; OUTPUT.n_bytes() - 1];
+    let form = (&OUTPUT, &Tables::new(&OUTPUT));
+    let stages = &mut [Stage::Resample(geometry)];
+    assert!(Painter::default().row(&good, stages, form, short).is_err());
+    assert!(Painter::default().row(&good, &mut [], form, &mut vec![0; OUTPUT.n_bytes()]).is_err());
 }

@@ -1,10 +1,7 @@
-//! From decoded pixels to the row of a batch.
+//! From decoded pixels to those of a rectangle of the image, at its size in a row.
 
-use super::augment::{Augment, Augmenter};
-use super::geometry::{Area, Geometry, Inset, Rect};
-use super::keyed::Key;
-use super::output::{DType, Layout, Output, Tables};
-use fdconvert_core::{Error, Result};
+use super::geometry::{Area, Rect};
+use super::list::Resample;
 use fdconvert_resize::{Source, Stretcher};
 
 /// Decoded pixels of a part of an image, possibly at a fraction of its size.
@@ -21,129 +18,15 @@ pub struct Region<'a> {
     pub denominator: u32,
 }
 
-/// Makes rows of a batch; one per thread, for its tables and buffers.
-///
-/// The buffers grow to the largest output and are kept. Only the tables of filter weights are
-/// allocated per image, inside `fast_image_resize`.
-pub struct Renderer {
-    output: Output,
-    augment: Option<Augment>,
-    tables: Tables,
-    stretcher: Stretcher,
-    augmenter: Augmenter,
-    image: Vec<u8>,
-    gray: Vec<u8>,
-    inner: Vec<u8>,
-}
-
-impl Renderer {
-    /// Creates a renderer for batches of this form.
-    ///
-    /// # Errors
-    /// `Usage` for an invalid output or augmentation.
-    pub fn new(output: Output, augment: Option<Augment>) -> Result<Self> {
-        output.check()?;
-        if let Some(augment) = &augment {
-            augment.check()?;
-        }
-        Ok(Self {
-            tables: Tables::new(&output),
-            output,
-            augment,
-            stretcher: Stretcher::new(),
-            augmenter: Augmenter::default(),
-            image: Vec::new(),
-            gray: Vec::new(),
-            inner: Vec::new(),
-        })
-    }
-
-    /// Returns the form of the rows.
-    #[must_use]
-    pub fn output(&self) -> &Output {
-        &self.output
-    }
-
-    /// Fills `dst`, the row of one sample. `name` is for messages, `key` for the augmentations.
-    ///
-    /// The result depends on the pixels of `geometry.needed` alone, not on any further pixels from
-    /// the decoder. It is the antialiased bilinear resize of torchvision and Pillow to within one
-    /// level: the weights have fewer bits here.
-    ///
-    /// # Errors
-    /// `Usage` if `dst` does not have the size of a row; `Sample` if the region does not contain
-    /// the pixels that the geometry needs. After an error the contents of `dst` are unspecified.
-    pub fn render(
-        &mut self,
-        name: &str,
-        region: &Region<'_>,
-        geometry: &Geometry,
-        key: Key,
-        dst: &mut [u8],
-    ) -> Result<()> {
-        let Output { size, dtype, layout, .. } = self.output;
-        if dst.len() != self.output.n_bytes() {
-            let what = format!("{} bytes are not {}", dst.len(), self.output.n_bytes());
-            return Err(Error::usage("row", what));
-        }
-        let plan = Plan::of(region, geometry)
-            .map_err(|what| Error::sample(name, format!("cannot be resized: {what}")))?;
-        let as_is = dtype == DType::U8
-            && layout == Layout::Nhwc
-            && !geometry.flip
-            && self.augment.is_none();
-        let n_pixels = size.0 as usize * size.1 as usize;
-        // Every byte is written below: only growth is filled.
-        let rgb = if as_is {
-            &mut *dst
-        } else {
-            self.image.resize(n_pixels * 3, 0);
-            self.image.as_mut_slice()
-        };
-        let resized = match geometry.inset {
-            None => plan.resize(region, size, &mut self.stretcher, &mut self.gray, rgb),
-            Some(Inset { area, fill }) => {
-                let Self { stretcher, gray, inner, .. } = self;
-                inner.resize(area.width as usize * area.height as usize * 3, 0);
-                let resized =
-                    plan.resize(region, (area.width, area.height), stretcher, gray, inner);
-                paste(inner, area, fill, size.0, rgb);
-                resized
-            }
-        };
-        resized.map_err(|what| Error::sample(name, format!("cannot be resized: {what}")))?;
-        if as_is {
-            return Ok(());
-        }
-        if let Some(augment) = &self.augment {
-            self.augmenter.augment(augment, size, key, &mut self.image);
-        }
-        self.tables.write(&self.image, size.0 as usize, layout, geometry.flip, dst);
-        Ok(())
-    }
-}
-
-/// Places an image into a larger one, of that width and colour.
-fn paste(inner: &[u8], area: Area, fill: [u8; 3], width: u32, rgb: &mut [u8]) {
-    let (pixels, _) = rgb.as_chunks_mut::<3>();
-    pixels.fill(fill);
-    let left = area.x as usize * 3;
-    let row_bytes = area.width as usize * 3;
-    let rows = rgb.chunks_exact_mut((width as usize * 3).max(1)).skip(area.y as usize);
-    for (from, to) in inner.chunks_exact(row_bytes.max(1)).zip(rows) {
-        if let Some(to) = to.get_mut(left..left + row_bytes) {
-            to.copy_from_slice(from);
-        }
-    }
-}
-
 /// Converts gray to RGB.
 fn spread(gray: &[u8], rgb: &mut [u8]) {
     let (pixels, _) = rgb.as_chunks_mut::<3>();
     pixels.iter_mut().zip(gray).for_each(|(pixel, &level)| *pixel = [level; 3]);
 }
 
-/// One resize, in the pixels of a region.
+/// One resize, in the pixels of a region. It is the antialiased bilinear one of torchvision and
+/// Pillow to within one level: the weights have fewer bits here. The result depends on the pixels
+/// that the resample needs, not on any further ones of the region.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     /// The part of the region that is read, relative to its corner.
@@ -154,7 +37,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Refuses everything that does not fit, so that the resize cannot fail.
-    pub(super) fn of(region: &Region<'_>, geometry: &Geometry) -> Result<Self, String> {
+    pub(super) fn of(region: &Region<'_>, resample: &Resample) -> Result<Self, String> {
         let Region { pixels, area, channels, denominator } = *region;
         if !matches!(channels, 1 | 3) {
             return Err(format!("{channels} channels are neither gray nor RGB"));
@@ -167,7 +50,7 @@ impl Plan {
             let Area { width, height, .. } = area;
             return Err(format!("{} bytes are not {width}x{height}x{channels}", pixels.len()));
         }
-        let Geometry { rect, needed, .. } = *geometry;
+        let Resample { rect, needed, .. } = *resample;
         // First pixel and length of the view, then the rectangle in it.
         let axis = |needed: (u32, u32), have: (u32, u32), rect: (f64, f64)| {
             if !rect.0.is_finite() || !rect.1.is_finite() {

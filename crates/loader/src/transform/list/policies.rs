@@ -4,16 +4,12 @@
 use super::op::Op;
 
 /// A change, its probability in percent and its level of 10 (0 for changes without one).
-pub(in crate::transform) struct Choice(
-    pub(in crate::transform) Op,
-    pub(in crate::transform) u8,
-    pub(in crate::transform) u32,
-);
+pub(super) struct Choice(pub(super) Op, pub(super) u8, pub(super) u32);
 
 /// Two changes, made one after the other.
-pub(in crate::transform) type Pair = [Choice; 2];
+pub(super) type Pair = [Choice; 2];
 
-pub(in crate::transform) const IMAGENET: [Pair; 25] = [
+pub(super) const IMAGENET: [Pair; 25] = [
     [Choice(Op::Posterize, 40, 8), Choice(Op::Rotate, 60, 9)],
     [Choice(Op::Solarize, 60, 5), Choice(Op::AutoContrast, 60, 0)],
     [Choice(Op::Equalize, 80, 0), Choice(Op::Equalize, 60, 0)],
@@ -41,7 +37,7 @@ pub(in crate::transform) const IMAGENET: [Pair; 25] = [
     [Choice(Op::Equalize, 80, 0), Choice(Op::Equalize, 60, 0)],
 ];
 
-pub(in crate::transform) const CIFAR10: [Pair; 25] = [
+pub(super) const CIFAR10: [Pair; 25] = [
     [Choice(Op::Invert, 10, 0), Choice(Op::Contrast, 20, 6)],
     [Choice(Op::Rotate, 70, 2), Choice(Op::TranslateX, 30, 9)],
     [Choice(Op::Sharpness, 80, 1), Choice(Op::Sharpness, 90, 3)],
@@ -70,7 +66,7 @@ pub(in crate::transform) const CIFAR10: [Pair; 25] = [
 ];
 
 /// Street View House Numbers.
-pub(in crate::transform) const SVHN: [Pair; 25] = [
+pub(super) const SVHN: [Pair; 25] = [
     [Choice(Op::ShearX, 90, 4), Choice(Op::Invert, 20, 0)],
     [Choice(Op::ShearY, 90, 8), Choice(Op::Invert, 70, 0)],
     [Choice(Op::Equalize, 60, 0), Choice(Op::Solarize, 60, 6)],

@@ -1,0 +1,156 @@
+"""The views of an image that batches have, and the Python functions that change them."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from fdconvert._errors import UsageError
+from fdconvert.transforms import Function, Transform, default
+from fdconvert.transforms._lists import compiled, is_bfloat16
+
+Views: TypeAlias = int | Mapping[str, tuple[int, Sequence[Transform]]]
+"""Number of draws from ``transform``, or the number and the list of each group by its name."""
+
+ONLY = "images"
+"""Name of a group that has no other beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewGroup:
+    """Views that are drawn from one list."""
+
+    name: str
+    n_views: int
+    transform: list[Transform]
+    is_bfloat16: bool
+    spec: str
+    functions: list[Function]
+
+    def shown(self) -> list[Any]:
+        """Return the number of views and the list, for people and JSON."""
+        functions = [{"Function": repr(it.function)} for it in self.functions]
+        return [self.n_views, json.loads(self.spec) + functions]
+
+
+def groups_of(transform: Iterable[Transform] | None, views: Views | None) -> list[ViewGroup]:
+    """Return the groups of a loader."""
+    if isinstance(views, Mapping):
+        if transform is not None:
+            raise UsageError("transform: `views` has a list for each group; leave `transform` out")
+        if not views:
+            raise UsageError("views: it names no group; leave it out for one view")
+        return [_group(name, *_pair(name, value)) for name, value in views.items()]
+    if isinstance(views, bool) or not (views is None or hasattr(views, "__index__")):
+        what = f"{views!r} is neither a number nor a dictionary of (number, list)"
+        raise UsageError(f"views: {what}")
+    listed = default() if transform is None else transform
+    return [_group(ONLY, 1 if views is None else views, listed)]
+
+
+def _pair(name: str, value: Any) -> tuple[int, Sequence[Transform]]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2 or not hasattr(value[0], "__index__"):
+        raise UsageError(f"views: {name!r} has {value!r}; expected (number, list of transforms)")
+    number, listed = value
+    return number, listed
+
+
+def _group(name: str, n_views: int, listed: Iterable[Transform]) -> ViewGroup:
+    if isinstance(listed, Transform):
+        raise UsageError(f"transform: {listed!r} is one transform; give a list, even of one")
+    if not isinstance(listed, Iterable):
+        raise UsageError(f"transform: {listed!r} is no list of fdconvert.transforms")
+    listed = list(listed)
+    if not 0 <= n_views < 1 << 31:
+        raise UsageError(f"views: {n_views} of `{name}` is out of range")
+    return ViewGroup(name, n_views, listed, is_bfloat16(listed), *compiled(listed))
+
+
+def lists_of(groups: Sequence[ViewGroup]) -> Views:
+    """Return the number and the list of each group, which may have come from an iterator."""
+    return {group.name: (group.n_views, group.transform) for group in groups}
+
+
+def masks_of(masks: Sequence[str] | Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return the fields that are masks, with the value around each."""
+    if isinstance(masks, str):
+        raise TypeError('masks: give a list of names, even of one: ["NAME"]')
+    return list(masks.items()) if isinstance(masks, Mapping) else [(name, 0) for name in masks]
+
+
+def by_group(groups: Sequence[ViewGroup], views: Sequence[Any]) -> Any:
+    """Return what belongs to views by the group: a list for each one with several views."""
+    each = iter(views)
+    found = {}
+    for group in groups:
+        listed = [next(each) for _ in range(group.n_views)]
+        found[group.name] = listed[0] if group.n_views == 1 else listed
+    return found[ONLY] if list(found) == [ONLY] else found
+
+
+class Functions:
+    """The functions at the end of the lists, and the time that they took."""
+
+    def __init__(self, groups: Sequence[ViewGroup]) -> None:
+        self._groups = [group for group in groups if group.functions]
+        self._bfloat16 = [group.name for group in groups if group.is_bfloat16]
+        # By the number of threads, and the process that has them: a forked one has none.
+        self._pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+        self.seconds = 0.0
+
+    def apply(self, images: dict[str, Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
+        """Return the images as arrays of the loader's kind, changed by the functions of their groups."""
+        began = time.perf_counter()
+        for group in self._groups:
+            of_rows = [it for it in group.functions if not it.batch]
+            if of_rows:
+                self._of_rows(of_rows, images[group.name], group.n_views)
+        found = {name: convert(array) for name, array in images.items()}
+        for name in self._bfloat16:
+            # Its bits came as whole numbers.
+            import torch
+
+            found[name] = found[name].view(torch.bfloat16)
+        for group in self._groups:
+            for function in (it for it in group.functions if it.batch):
+                changed = function.function(found[group.name])
+                if changed is not None:
+                    found[group.name] = changed
+        if self._groups:
+            self.seconds += time.perf_counter() - began
+        return found
+
+    def _of_rows(self, functions: Sequence[Function], images: Any, n_views: int) -> None:
+        import numpy
+
+        array = numpy.asarray(images)
+        rows = array if n_views == 1 else array.reshape(-1, *array.shape[2:])
+
+        for function in functions:
+
+            def change(row: Any, function: Function = function) -> None:
+                changed = function.function(row)
+                if changed is None or changed is row:
+                    return
+                changed = numpy.asarray(changed)
+                is_alike = numpy.can_cast(changed.dtype, row.dtype, "same_kind")
+                if changed.shape != row.shape or not is_alike:
+                    found = f"{changed.dtype} of shape {changed.shape}"
+                    what = f"it returned {found} for a row of {row.dtype} of shape {row.shape}"
+                    raise UsageError(f"transform: Function: {what}")
+                row[...] = changed
+
+            n_threads = function.threads
+            if n_threads:
+                key = os.getpid(), n_threads
+                pool = self._pools.get(key)
+                if pool is None:
+                    pool = self._pools[key] = ThreadPoolExecutor(n_threads, "fdconvert-function")
+                # The list raises what a function raises.
+                list(pool.map(change, rows))
+            else:
+                for row in rows:
+                    change(row)

@@ -1,0 +1,212 @@
+"""Functions of Python at the end of a list of transforms, and rows of bfloat16."""
+
+import os
+import pickle
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fdconvert
+from fdconvert import Loader
+from fdconvert import transforms as T
+from loading import SMALL, small
+
+FLOATS = [*SMALL, T.ToDtype("f32"), T.ToLayout("nchw")]
+
+
+def inverted(row: Any) -> None:
+    """In place."""
+    np.subtract(255, row, out=row)
+
+
+def halved(row: Any) -> Any:
+    return row // 2
+
+
+def plus_one(images: Any) -> Any:
+    return images + 1
+
+
+def images_of(loader: Loader) -> list[Any]:
+    return [images for images, _ in loader]
+
+
+@pytest.mark.parametrize("view_layout", ["views", "rows"])
+@pytest.mark.parametrize("views", [1, 2])
+@pytest.mark.parametrize("threads", [0, 3])
+def test_rows_are_changed_in_place_or_returned(
+    beton: Path, views: int, view_layout: Any, threads: int
+) -> None:
+    shapes, names = set(), set()
+
+    def looked_at(row: Any) -> None:
+        shapes.add((row.shape, str(row.dtype)))
+        names.add(threading.current_thread().name)
+
+    functions = [T.Function(it, threads=threads) for it in (inverted, halved, looked_at)]
+    options: dict[str, Any] = {"views": views, "view_layout": view_layout}
+    plain = images_of(small(beton, 5, **options))
+    changed = images_of(small(beton, 5, transform=[*SMALL, *functions], **options))
+    assert len(plain) == len(changed) == 3
+    for before, after in zip(plain, changed, strict=True):
+        np.testing.assert_array_equal(after, (255 - before) // 2)
+    assert shapes == {((32, 32, 3), "uint8")}
+    is_here = names == {threading.main_thread().name}
+    assert is_here if threads == 0 else all("fdconvert-function" in name for name in names)
+
+
+def test_functions_see_rows_in_the_form_of_the_list(beton: Path) -> None:
+    seen = []
+
+    def centred(row: Any) -> Any:
+        seen.append((row.shape, str(row.dtype)))
+        return row - np.float32(0.5)
+
+    (plain, _), *_ = small(beton, transform=FLOATS)
+    (changed, _), *_ = small(beton, transform=[*FLOATS, T.Function(centred)])
+    np.testing.assert_array_equal(changed, plain - np.float32(0.5))
+    assert set(seen) == {((3, 32, 32), "float32")}
+
+
+def test_a_group_of_views_has_functions_of_its_own(beton: Path) -> None:
+    views: dict[str, Any] = {"a": (2, SMALL), "b": (1, SMALL)}
+    (plain, _), *_ = small(beton, views=views)
+    views = {"a": (2, SMALL), "b": (1, [*SMALL, T.Function(inverted)])}
+    (changed, _), *_ = small(beton, views=views)
+    np.testing.assert_array_equal(changed["a"], plain["a"])
+    np.testing.assert_array_equal(changed["b"], 255 - plain["b"])
+
+
+@pytest.mark.parametrize("output", ["numpy", "torch"])
+def test_batches_may_become_anything(beton: Path, output: Any) -> None:
+    if output == "torch":
+        pytest.importorskip("torch", reason="torch is not installed")
+    options: dict[str, Any] = {"output": output, "views": 2}
+    (plain, _), *_ = small(beton, **options)
+    both = [*SMALL, T.Function(inverted), T.Function(plus_one, batch=True)]
+    (changed, _), *_ = small(beton, transform=both, **options)
+    assert type(changed) is type(plain)
+    assert ((255 - plain) + 1 == changed).all()
+    kinds = [*SMALL, T.Function(lambda images: f"{type(images).__module__} {tuple(images.shape)}", batch=True)]
+    (text, _), *_ = small(beton, transform=kinds, **options)
+    assert text == f"{output} (2, 4, 32, 32, 3)"
+    # One that returns nothing has changed the batch in place, or looked at it.
+    (same, _), *_ = small(beton, transform=[*SMALL, T.Function(lambda images: None, batch=True)], **options)
+    assert (same == plain).all()
+
+
+def test_what_a_function_raises_is_raised_by_the_loop(beton: Path) -> None:
+    def fails(row: Any) -> None:
+        raise ZeroDivisionError("at last")
+
+    for threads in (0, 2):
+        loader = small(beton, transform=[*SMALL, T.Function(fails, threads=threads)])
+        with pytest.raises(ZeroDivisionError, match="at last"):
+            next(iter(loader))
+    with pytest.raises(ZeroDivisionError):
+        next(iter(small(beton, transform=[*SMALL, T.Function(fails, batch=True)])))
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda row: row[:8], r"\(8, 32, 3\).*\(32, 32, 3\)"),
+        (lambda row: row[:1], r"\(1, 32, 3\).*\(32, 32, 3\)"),
+        (lambda row: 7, r"\(\).*\(32, 32, 3\)"),
+        # Their fractions would be lost.
+        (lambda row: row / 255, "float64.*uint8"),
+    ],
+)
+def test_rows_of_another_form_are_refused(beton: Path, function: Any, words: str) -> None:
+    with pytest.raises(fdconvert.UsageError, match=f"transform: Function: .*{words}"):
+        next(iter(small(beton, transform=[*SMALL, T.Function(function)])))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: [T.Function(5)], "Function: 5 cannot be called"),  # type: ignore[arg-type]
+        (lambda: [T.Function(len, batch=True, threads=2)], "`threads` are for rows"),
+        (lambda: [T.Function(len, threads=-1)], "threads"),
+        (lambda: [T.Function(len), *SMALL], "Function: it comes last"),
+        (lambda: [*SMALL, T.RandomApply([T.Function(len)])], "Function: it comes last"),
+        (lambda: [*SMALL, T.Function(len, batch=True), T.Function(len)], "those of rows come before"),
+    ],
+)
+def test_functions_that_cannot_be_are_refused(beton: Path, make: Any, words: str) -> None:
+    with pytest.raises(fdconvert.UsageError, match=f"transform: .*{words}"):
+        small(beton, transform=make())
+
+
+def test_a_pickled_loader_has_its_functions(beton: Path) -> None:
+    loader = small(beton, transform=[*SMALL, T.Function(inverted, threads=2)])
+    next(iter(loader))
+    again = pickle.loads(pickle.dumps(loader))
+    rest = images_of(small(beton, transform=[*SMALL, T.Function(inverted)]))[1:]
+    for images, expected in zip(again, rest, strict=True):
+        np.testing.assert_array_equal(images[0], expected)
+    assert "inverted" in str(loader.state_dict()["views"])
+
+
+def test_both_sides_of_a_fork_call_functions(beton: Path) -> None:
+    transform = [*SMALL, T.Function(inverted, threads=2)]
+    expected = [images.tobytes() for images in images_of(small(beton, 2, transform=transform))]
+    batches = iter(small(beton, 2, transform=transform))
+    first = [next(batches)[0].tobytes() for _ in range(2)]
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.alarm(30)
+            status = int(first + [images.tobytes() for images, _ in batches] != expected)
+        finally:
+            os._exit(status)
+    assert first + [images.tobytes() for images, _ in batches] == expected
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_the_time_of_functions_is_told(beton: Path) -> None:
+    plain = small(beton)
+    list(plain)
+    assert plain.stats()["function_s"] == 0
+    loader = small(beton, transform=[*SMALL, T.Function(inverted)])
+    list(loader)
+    assert loader.stats()["function_s"] > 0
+    loader.reset_stats()
+    assert loader.stats()["function_s"] == 0
+
+
+def test_bfloat16_is_a_type_of_torch_alone(beton: Path) -> None:
+    for dtype in ("bf16", "bfloat16"):
+        for output in ("numpy", "array"):
+            with pytest.raises(fdconvert.UsageError, match='output: bf16 .* use output="torch"'):
+                small(beton, transform=[*SMALL, T.ToDtype(dtype)], output=output)
+
+
+def test_rows_of_bfloat16_are_those_of_float32_rounded(beton: Path) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    halves = [*SMALL, T.Normalize(T.IMAGENET_MEAN, T.IMAGENET_STD), T.ToLayout("nchw")]
+    for views in (1, 2):
+        floats = small(beton, transform=halves, output="torch", views=views)
+        bf16 = [*halves, T.ToDtype(torch.bfloat16)]
+        for (images, _), (expected, _) in zip(
+            small(beton, transform=bf16, output="torch", views=views), floats, strict=True
+        ):
+            assert images.dtype == torch.bfloat16 and images.shape == expected.shape
+            assert torch.equal(images, expected.to(torch.bfloat16))
+    groups: Any = {"half": (1, bf16), "whole": (1, halves)}
+    (images, _), *_ = small(beton, views=groups, output="torch")
+    assert torch.equal(images["half"], images["whole"].to(torch.bfloat16))
+    doubled = [*bf16, T.Function(lambda images: images * 2, batch=True)]
+    (twice, _), *_ = small(beton, transform=doubled, output="torch")
+    assert twice.dtype == torch.bfloat16 and torch.equal(twice, images["half"] * 2)
+    out = torch.zeros(4, 3, 32, 32, dtype=torch.bfloat16)
+    copied, _ = next(iter(small(beton, transform=bf16, output=fdconvert.Output("torch", out=out))))
+    assert copied.data_ptr() == out.data_ptr() and torch.equal(copied, images["half"])
+    # NumPy has no such rows.
+    with pytest.raises(fdconvert.UsageError, match="transform: .*bf16.*batch=True"):
+        small(beton, transform=[*bf16, T.Function(inverted)], output="torch")
