@@ -21,6 +21,7 @@ from pathlib import Path
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 GLOBAL, LOCAL = (0.4, 1.0), (0.05, 0.4)
+SIMCLR, DINO = (0.8, 0.8, 0.8, 0.2), (0.4, 0.4, 0.2, 0.1)
 
 
 def ours(dataset, **options):
@@ -40,10 +41,9 @@ def lists():
     crop = [T.RandomResizedCrop(224), T.RandomHorizontalFlip()]
     form = [T.Normalize(MEAN, STD), T.ToDtype("f32"), T.ToLayout("nchw")]
 
-    def colours(strength, blur, solarize, kernel):
-        jitter = T.ColorJitter(0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength)
+    def colours(jitter, blur, solarize, kernel):
         return [
-            T.RandomApply([jitter], 0.8),
+            T.RandomApply([T.ColorJitter(*jitter)], 0.8),
             T.RandomGrayscale(0.2),
             T.RandomApply([T.GaussianBlur(kernel, (0.1, 2.0))], blur),
             T.RandomSolarize(128, solarize),
@@ -52,16 +52,17 @@ def lists():
     def view(size, scale, changes):
         return [T.RandomResizedCrop(size, scale), T.RandomHorizontalFlip(), *changes, *form]
 
+    # timm's magnitude 9 is of 10, torchvision's of 30.
     noise = T.RandomErasing(0.25, value="random")
     return {
         "rrc, bytes": {"transform": crop},
         "imagenet_train": {"transform": [*crop, *form]},
-        "simclr": {"transform": [*crop, *colours(1.0, 0.5, 0.2, 23), *form], "views": 2},
+        "simclr": {"transform": [*crop, *colours(SIMCLR, 0.5, 0.2, 23), *form], "views": 2},
         "dino": {
             "views": {
-                "first": (1, view(224, GLOBAL, colours(0.5, 1.0, 0.0, 9))),
-                "second": (1, view(224, GLOBAL, colours(0.5, 0.1, 0.2, 9))),
-                "local": (8, view(96, LOCAL, colours(0.5, 0.5, 0.0, 9))),
+                "first": (1, view(224, GLOBAL, colours(DINO, 1.0, 0.0, 9))),
+                "second": (1, view(224, GLOBAL, colours(DINO, 0.1, 0.2, 9))),
+                "local": (8, view(96, LOCAL, colours(DINO, 0.5, 0.0, 9))),
             }
         },
         "dino, without pixel operations": {
@@ -73,7 +74,7 @@ def lists():
                 "local": (8, view(96, LOCAL, [])[:2]),
             }
         },
-        "randaugment and erasing": {"transform": [*crop, T.RandAugment(2, 9), noise, *form]},
+        "randaugment and erasing": {"transform": [*crop, T.RandAugment(2, 27), noise, *form]},
         "function": {"transform": [*crop, T.Function(lambda row: row)]},
     }
 
@@ -87,10 +88,9 @@ def on_tensors():
     torch.set_num_threads(1)
     form = [v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]
 
-    def colours(strength, blur, solarize, kernel):
-        jitter = v2.ColorJitter(0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength)
+    def colours(jitter, blur, solarize, kernel):
         return [
-            v2.RandomApply([jitter], 0.8),
+            v2.RandomApply([v2.ColorJitter(*jitter)], 0.8),
             v2.RandomGrayscale(0.2),
             v2.RandomApply([v2.GaussianBlur(kernel, (0.1, 2.0))], blur),
             v2.RandomSolarize(128, solarize),
@@ -100,12 +100,12 @@ def on_tensors():
         crop = v2.RandomResizedCrop(size, scale, antialias=True)
         return v2.Compose([crop, v2.RandomHorizontalFlip(), *changes, *form])
 
-    simclr = view(224, (0.08, 1.0), colours(1.0, 0.5, 0.2, 23))
+    simclr = view(224, (0.08, 1.0), colours(SIMCLR, 0.5, 0.2, 23))
     train = view(224, (0.08, 1.0), [])
     dino = [
-        (1, view(224, GLOBAL, colours(0.5, 1.0, 0.0, 9))),
-        (1, view(224, GLOBAL, colours(0.5, 0.1, 0.2, 9))),
-        (8, view(96, LOCAL, colours(0.5, 0.5, 0.0, 9))),
+        (1, view(224, GLOBAL, colours(DINO, 1.0, 0.0, 9))),
+        (1, view(224, GLOBAL, colours(DINO, 0.1, 0.2, 9))),
+        (8, view(96, LOCAL, colours(DINO, 0.5, 0.0, 9))),
     ]
     plain = [(2, view(224, GLOBAL, [])), (8, view(96, LOCAL, []))]
     return {

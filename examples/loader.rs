@@ -10,7 +10,7 @@ use fdconvert_loader::{Datasets, Loader, Options, State, TransformList};
 
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).unwrap_or_else(|| "train.beton".into());
-    let list = TransformList::imagenet_train(224)?;
+    let list = TransformList::rrc(224)?;
     let options = || Options::default().batch_size(4).seed(7).transform(list.clone());
     let datasets = Datasets::open(path)?;
     let mut loader = Loader::new(datasets.clone(), options())?;

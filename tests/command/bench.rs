@@ -40,7 +40,7 @@ fn written(root: &Path, list: &Value) -> PathBuf {
 }
 
 /// The shortest possible run.
-const SHORT: &str = "--rounds 1 --seconds 0.02 --transform imagenet-eval:32 --batch-size 5";
+const SHORT: &str = "--rounds 1 --seconds 0.02 --transform center:32 --batch-size 5";
 
 #[test]
 fn forms_of_the_same_images_are_compared() {
@@ -62,7 +62,7 @@ fn forms_of_the_same_images_are_compared() {
     ok(&packing);
     let plot = root.path().join("rates.svg");
     let words = format!(
-        "--compare {} --rounds 2 --seconds 0.2 --transform imagenet-eval:64 --batch-size 4 --cache 200kB --plot {}",
+        "--compare {} --rounds 2 --seconds 0.2 --transform center:64 --batch-size 4 --cache 200kB --plot {}",
         png.display(),
         plot.display()
     );
@@ -161,10 +161,8 @@ fn whole_epochs_are_timed_one_by_one() {
     let (photos, beton) = (root.path().join("photos"), root.path().join("x.beton"));
     ok(&[&"sample", &photos]);
     ok(&[&"pack", &photos, &beton]);
-    let words = format!(
-        "--compare {} --epochs 3 --batch-size 5 --transform imagenet-train:32",
-        photos.display()
-    );
+    let words =
+        format!("--compare {} --epochs 3 --batch-size 5 --transform rrc:32", photos.display());
     let result = document(&beton, &words);
     let datasets = result["datasets"].as_array().unwrap();
     assert_eq!(datasets.len(), 2);
@@ -234,8 +232,7 @@ fn training_is_played_at_the_rate_that_is_said() {
     let root = tempfile::tempdir().unwrap();
     let photos = root.path().join("photos");
     ok(&[&"sample", &photos]);
-    let words =
-        "--rounds 2 --seconds 0.3 --transform imagenet-eval:32 --batch-size 5 --consumer-rate 50";
+    let words = "--rounds 2 --seconds 0.3 --transform center:32 --batch-size 5 --consumer-rate 50";
     let result = document(&photos, words);
     assert_eq!(result["consumer_images_per_s"], 50.0);
     let dataset = &result["datasets"][0];
@@ -271,9 +268,9 @@ fn what_cannot_be_is_refused_with_the_cure() {
     let floats =
         list("floats.json", r#"[{"CenterCrop":{"size":[8,8]}},{"ToDtype":{"dtype":"f16"}}]"#);
     for (words, cures) in [
-        ("--transform nothing.json", &["--transform:", "no file", "imagenet-train:224"][..]),
-        ("--transform imagenet-train:x", &["imagenet-train:224"]),
-        ("--transform imagenet-train:0", &["--transform:", "1 to 16384"]),
+        ("--transform nothing.json", &["--transform:", "no file", "rrc:224"][..]),
+        ("--transform rrc:x", &["rrc:224"]),
+        ("--transform rrc:0", &["--transform:", "1 to 16384"]),
         (&list("a.json", r#"{"Resize":{}}"#), &["a.json is no list of transforms", "line 1"]),
         (&list("b.json", r#"[{"Crop":{}}]"#), &["unknown variant `Crop`", "RandomResizedCrop"]),
         (&list("c.json", r#"[{"RandomInvert":{"p":2}}]"#), &["--transform:", "0 to 1"]),
@@ -297,7 +294,7 @@ fn the_document_has_the_keys_that_are_promised() {
     let root = tempfile::tempdir().unwrap();
     let photos = root.path().join("photos");
     ok(&[&"sample", &photos]);
-    let result = document(&photos, "--epochs 1 --transform imagenet-eval:32");
+    let result = document(&photos, "--epochs 1 --transform center:32");
     let contract = include_str!("../../docs/json.md");
     let row = contract.lines().find(|line| line.contains("fdconvert-bench")).unwrap();
     let dataset = &result["datasets"][0];

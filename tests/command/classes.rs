@@ -42,7 +42,7 @@ fn labels(dataset: &Path) -> (Vec<String>, Vec<String>) {
 fn loaded(datasets: &[&Path]) -> String {
     let options = Options::default()
         .batch_size(datasets.len() as u32)
-        .transform(TransformList::imagenet_eval(8).unwrap())
+        .transform(TransformList::center(8).unwrap())
         .label(Label::None)
         .objects(Some(ObjectOptions::of("json")));
     let open = |path: &&Path| (Arc::from(fdconvert_reader::open(path).unwrap()), 1.0);

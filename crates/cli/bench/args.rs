@@ -49,8 +49,8 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch_size: u32,
     /// What is done to the images: a file with a JSON list of transforms, by their names in
-    /// torchvision.transforms.v2, or imagenet-train:SIDE or imagenet-eval:SIDE
-    #[arg(long, value_name = "FILE", default_value = "imagenet-eval:224")]
+    /// torchvision.transforms.v2, or rrc:SIDE or center:SIDE
+    #[arg(long, value_name = "FILE", default_value = "center:224")]
     pub(crate) transform: String,
     /// Element type of a batch, where the list has no ToDtype [default: f32 if it normalises, else u8]
     #[arg(long, value_enum, value_name = "TYPE")]

@@ -7,10 +7,8 @@ use fdconvert_storage::place;
 use std::path::Path;
 
 /// Names of the lists that need no file; each takes the side of the images after a colon.
-const PRESETS: [(&str, Preset); 2] = [
-    ("imagenet-train", TransformList::imagenet_train),
-    ("imagenet-eval", TransformList::imagenet_eval),
-];
+const PRESETS: [(&str, Preset); 2] =
+    [("rrc", TransformList::rrc), ("center", TransformList::center)];
 
 type Preset = fn(u32) -> Result<TransformList>;
 

@@ -28,7 +28,7 @@
 //!
 //! let mut loader = fdconvert::Loader::builder(dataset)
 //!     .batch_size(256)
-//!     .transform(fdconvert::TransformList::imagenet_train(224)?)?
+//!     .transform(fdconvert::TransformList::rrc(224)?)?
 //!     .build()?;
 //! while let Some(batch) = loader.next_batch() {
 //!     assert_eq!(batch?.shape().dimensions(), [1, 224, 224, 3]);

@@ -127,8 +127,7 @@ pub fn batches_raw() -> Result {
 
 /// Loads epochs as for training: shuffled, random crops resized to 224 x 224, flipped.
 fn load(dataset: &str, n_epochs: u64) -> Result {
-    let options =
-        Options::default().batch_size(12).transform(TransformList::imagenet_train(224)?).threads(1);
+    let options = Options::default().batch_size(12).transform(TransformList::rrc(224)?).threads(1);
     let mut loader = Loader::new(Datasets::open(input(dataset))?, options)?;
     for _ in 0..n_epochs {
         while let Some(batch) = loader.next_batch() {

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let transform = match args.next().as_deref() {
         Some("random") => TransformList::new(vec![Transform::random_resized_crop(224)])?,
         Some("none") => TransformList::new(vec![Transform::squeeze([224, 224])])?,
-        _ => TransformList::imagenet_eval(224)?,
+        _ => TransformList::center(224)?,
     };
     let threads = args.next().map_or(Ok(1), |threads| threads.parse())?;
     let epochs: u64 = args.next().map_or(Ok(3), |epochs| epochs.parse())?;

@@ -336,6 +336,11 @@ impl Options {
         device: &DeviceOptions,
         views: &Views,
     ) -> Result<(Output, bool)> {
+        if views.groups().is_empty() {
+            let what =
+                "the samples of the dataset have no images, which a GPU is for: leave it out";
+            return Err(Error::usage("device", what));
+        }
         let Some(view) = views.single() else {
             let what = "several views of an image are made on the CPU only: take batches in the host's \
                         memory (no `device`)";

@@ -7,5 +7,5 @@ pub use crate::order::{
 };
 pub use crate::transform::{
     Area, Chain, Change, DrawKey, EraseValue, Erased, Fill, Interpolation, PaddingMode, Policy,
-    Rect, Region, ResizeTo, Transform, TransformList, Transformer, Warp, scale_for,
+    ResizeTo, Transform, TransformList, Transformer, Warp,
 };

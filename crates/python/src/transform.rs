@@ -9,6 +9,7 @@ use fdconvert_loader::{
     parts::{DrawKey, Transform, TransformList, Transformer},
 };
 use pyo3::{buffer::PyBuffer, prelude::*};
+use serde_json::Value;
 use std::cell::RefCell;
 
 thread_local! {
@@ -16,9 +17,16 @@ thread_local! {
 }
 
 pub(crate) fn list(json: &str) -> PyResult<TransformList> {
-    let list: Result<Vec<Transform>, _> = serde_json::from_str(json);
-    let list = list.map_err(|cause| raise(&Error::usage("transform", cause.to_string())))?;
-    TransformList::new(list).map_err(|error| raise(&error))
+    let refuse = |what: String| raise(&Error::usage("transform", what));
+    let list: Result<Vec<Value>, _> = serde_json::from_str(json);
+    let list = list.map_err(|cause| refuse(cause.to_string()))?.into_iter().map(|value| {
+        let shown = value.as_object().and_then(|it| it.iter().next());
+        let shown =
+            shown.map_or_else(String::new, |(name, arguments)| format!("{name}: {arguments}: "));
+        serde_json::from_value::<Transform>(value)
+            .map_err(|cause| refuse(format!("{shown}{cause}")))
+    });
+    TransformList::new(list.collect::<PyResult<_>>()?).map_err(|error| raise(&error))
 }
 
 fn key((seed, epoch, sample, view): (u64, u64, u64, u64)) -> DrawKey {

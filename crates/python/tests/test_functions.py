@@ -210,3 +210,29 @@ def test_rows_of_bfloat16_are_those_of_float32_rounded(beton: Path) -> None:
     # NumPy has no such rows.
     with pytest.raises(fdconvert.UsageError, match="transform: .*bf16.*batch=True"):
         small(beton, transform=[*bf16, T.Function(inverted)], output="torch")
+
+
+def test_a_batch_whose_function_failed_is_not_lost(beton: Path) -> None:
+    calls = []
+
+    def fail_at_the_fifth(row: Any) -> None:
+        calls.append(row)
+        if len(calls) == 5:
+            raise RuntimeError("the fifth")
+
+    loader = Loader(beton, 2, seed=3, transform=[T.Resize([8, 8]), T.Function(fail_at_the_fifth)])
+    expected = [batch.samples.tolist() for batch in Loader(beton, 2, seed=3, output="numpy").batches()]
+    seen = []
+    with pytest.raises(RuntimeError, match="the fifth"):
+        for batch in loader.batches():
+            seen.append([int(sample) for sample in batch.samples])
+    assert seen == expected[:2]
+    resumed = Loader(beton, 2, seed=3, output="numpy", transform=[T.Resize([8, 8])])
+    resumed.load_state_dict(loader.state_dict())
+    assert [batch.samples.tolist() for batch in resumed.batches()] == expected[2:]
+
+
+def test_a_checkpoint_names_functions_alike_in_every_process(beton: Path) -> None:
+    loader = Loader(beton, 2, transform=[T.Resize([8, 8]), T.Function(lambda row: row)])
+    *_, shown = loader.state_dict()["views"]["images"][1]
+    assert "0x" not in shown["Function"] and "lambda" in shown["Function"]

@@ -6,7 +6,7 @@ use super::{
 use crate::{
     decoding::{DecodeOptions, Needed, decode, upright_size},
     fields::{FieldValue, Fields, RowValues},
-    transform::{Change, DType, Layout, Output, Painter, Tables, fuse},
+    transform::{Change, DType, Layout, Output, Painter, Tables, check_pixels, fuse},
 };
 use fdconvert_codec::{Decoder, Levels, is_gray16, orient, orientation};
 use fdconvert_core::{Encoded, Error, Pixels, Result, Turn, Value, objects::Annotations};
@@ -106,6 +106,9 @@ impl Follower {
             changes.iter().filter(|change| change.moves_pixels()).cloned().collect()
         };
         let moves: Vec<Vec<Change>> = leader.changes.iter().map(moving).collect();
+        for changes in &moves {
+            check(changes, source).map_err(|what| Error::sample(leader.key, what))?;
+        }
         let mut first = Vec::with_capacity(stored.len());
         let mut others = vec![Vec::new(); moves.len().saturating_sub(1)];
         for ((value, role), spec) in stored.iter().zip(fields.roles()).zip(fields.specs()) {
@@ -251,6 +254,20 @@ impl Follower {
         }
         Ok(rows)
     }
+}
+
+/// Refuses changes for which masks would take too much memory: warps need all pixels.
+fn check(changes: &[Change], source: (u32, u32)) -> Result<(), String> {
+    let mut size = source;
+    for change in changes {
+        let after = change.size(size);
+        if matches!(change, Change::Warp { .. }) {
+            check_pixels(size)?;
+            check_pixels(after)?;
+        }
+        size = after;
+    }
+    check_pixels(size)
 }
 
 /// A field of a sample, for messages.

@@ -41,20 +41,25 @@ impl RunLengthMasks {
         };
         let nearest = path.nearest();
         nearest.reset(source);
-        let are_lines = changes.iter().all(|change| nearest.apply(change)) && nearest.is_in_order();
-        if !are_lines {
+        // Up to the first warp, runs are moved as lines, which takes no pixels.
+        let n_lines = changes.iter().take_while(|change| nearest.apply(change)).count();
+        let rest = if nearest.is_in_order() {
+            changes.get(n_lines..).unwrap_or_default()
+        } else {
             nearest.reset(source);
-        }
+            changes
+        };
+        let between = nearest.size();
         let mut shown = Shown::new(nearest, source, size);
         for (mask, object) in masks.iter().zip(0..) {
             let Some(mask) = mask else { continue };
-            if are_lines {
+            if rest.is_empty() {
                 shown.append(mask.counts(), &mut all.counts);
             } else {
                 let mut counts = Vec::new();
                 shown.append(mask.counts(), &mut counts);
-                let pixels = pixels(&counts, source);
-                let moved = nearest.moved(&pixels, source, changes, [0]);
+                let pixels = pixels(&counts, between);
+                let moved = nearest.moved(&pixels, between, rest, [0]);
                 append_runs(&moved, row, &mut all.counts);
             }
             if all.counts.len() > MAX_RUNS {
@@ -88,9 +93,9 @@ fn pixels(counts: &[u32], (width, height): (u32, u32)) -> Vec<u8> {
     let (width, height) = (width as usize, height as usize);
     let mut pixels = vec![0; width * height];
     let mut at = 0_usize;
-    for (run, is_inside) in counts.iter().zip([0, 1].into_iter().cycle()) {
+    for (run, is_inside) in counts.iter().zip([false, true].into_iter().cycle()) {
         let end = at.saturating_add(*run as usize).min(width * height);
-        for place in (at..end).filter(|_| is_inside == 1) {
+        for place in if is_inside { at..end } else { 0..0 } {
             // Down the columns.
             if let Some(pixel) = pixels.get_mut(place % height * width + place / height) {
                 *pixel = 1;
@@ -133,7 +138,11 @@ impl Shown {
         let nothing = |rows: &mut dyn Iterator<Item = &Option<u32>>| {
             rows.take_while(|row| row.is_none()).count() as u32
         };
-        let margins = [nothing(&mut rows.iter()), nothing(&mut rows.iter().rev())];
+        let above = nothing(&mut rows.iter());
+        // A row without any of the image counts once.
+        let is_empty = above as usize == rows.len();
+        let below = if is_empty { 0 } else { nothing(&mut rows.iter().rev()) };
+        let margins = [above, below];
         let rows = rows.into_iter().flatten().collect();
         Self { height, columns, margins, rows, ends: Vec::new() }
     }

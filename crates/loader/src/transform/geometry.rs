@@ -2,15 +2,15 @@
 
 /// A rectangle in fractions of pixels: left, top, width, height.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Rect {
+pub(crate) struct Rect {
     /// Left edge.
-    pub x: f64,
+    pub(crate) x: f64,
     /// Upper edge.
-    pub y: f64,
+    pub(crate) y: f64,
     /// Width.
-    pub width: f64,
+    pub(crate) width: f64,
     /// Height.
-    pub height: f64,
+    pub(crate) height: f64,
 }
 
 /// A rectangle of whole pixels.
@@ -35,8 +35,7 @@ impl From<Area> for Rect {
 
 /// Returns the largest denominator of 1, 2, 4 and 8 for decoding a JPEG at a smaller size, such
 /// that `rect` still has at least as many pixels as the output on both axes.
-#[must_use]
-pub fn scale_for(rect: Rect, size: (u32, u32)) -> u32 {
+pub(crate) fn scale_for(rect: Rect, size: (u32, u32)) -> u32 {
     let fits = |denominator: &u32| {
         let (width, height) = (size.0.max(1), size.1.max(1));
         rect.width >= f64::from(*denominator) * f64::from(width)

@@ -25,7 +25,10 @@ mod painter;
 mod pixel;
 mod plan;
 
-pub use geometry::{Area, Rect, scale_for};
+pub use geometry::Area;
+#[cfg(feature = "gpu")]
+pub(crate) use geometry::Rect;
+pub(crate) use geometry::scale_for;
 pub use list::{
     Chain, Change, DrawKey, EraseValue, Erased, Fill, Interpolation, PaddingMode, Policy, ResizeTo,
     Transform, TransformList, Transformer, Warp,
@@ -33,8 +36,8 @@ pub use list::{
 pub(crate) use list::{Resample, Stage, fuse};
 pub(crate) use output::Tables;
 pub use output::{DType, Layout, Normalise, Output};
-pub(crate) use painter::{Painter, pixel_warp};
+pub(crate) use painter::{Painter, check_pixels, pixel_warp};
 pub(crate) use pixel::Padding;
 #[cfg(feature = "gpu")]
 pub(crate) use pixel::{first_level, upper_bits};
-pub use plan::Region;
+pub(crate) use plan::Region;

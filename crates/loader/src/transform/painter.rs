@@ -10,7 +10,7 @@ use super::{
     },
     plan::{Plan, Region},
 };
-use fdconvert_core::KeyedRandom;
+use fdconvert_core::{KeyedRandom, Limits};
 use fdconvert_resize::Stretcher;
 
 /// Makes images of decoded pixels; one per thread, for its buffers, which are kept.
@@ -97,6 +97,7 @@ impl Painter {
         for stage in stages {
             match stage {
                 Stage::Resample(resample) => {
+                    check_pixels(resample.size)?;
                     self.apply(&mut curves);
                     if is_first {
                         self.sample(region, resample)?;
@@ -108,7 +109,10 @@ impl Painter {
                         self.sample(&own, resample)?;
                     }
                 }
-                Stage::Change(change) => self.change(change, &mut curves),
+                Stage::Change(change) => {
+                    check_pixels(change.size(self.image.size))?;
+                    self.change(change, &mut curves);
+                }
             }
             is_first = false;
         }
@@ -174,7 +178,7 @@ impl Painter {
             }
             Change::Crop { top, left, height, width } => {
                 // Beyond any image, all is black.
-                let start = [*left, *top].map(|at| at.clamp(-(1 << 20), 1 << 20) as i32);
+                let start = [*left, *top].map(|at| at.clamp(-(1 << 30), 1 << 30) as i32);
                 self.cut((start[0], start[1]), (*width, *height), Padding::Constant([0; 3]));
             }
             Change::Pad { padding: [left, top, ..], fill, padding_mode } => {
@@ -296,6 +300,21 @@ impl Painter {
             }
         }
     }
+}
+
+/// Refuses sizes of images that would take too much memory on their way to a row.
+///
+/// # Errors
+/// The reason, as the end of a sentence.
+pub(crate) fn check_pixels((width, height): (u32, u32)) -> Result<(), String> {
+    let most = Limits::DEFAULT.max_pixels;
+    if u64::from(width) * u64::from(height) > most {
+        return Err(format!(
+            "it becomes {width}x{height} pixels on the way, more than {most}: cut it before it is \
+             enlarged"
+        ));
+    }
+    Ok(())
 }
 
 /// Takes a flip of left and right out of the last stage that moves pixels, for the pass into the row.

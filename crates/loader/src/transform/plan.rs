@@ -6,16 +6,16 @@ use fdconvert_resize::{Source, Stretcher};
 
 /// Decoded pixels of a part of an image, possibly at a fraction of its size.
 #[derive(Debug, Clone, Copy)]
-pub struct Region<'a> {
+pub(crate) struct Region<'a> {
     /// Rows without padding, interleaved channels.
-    pub pixels: &'a [u8],
+    pub(crate) pixels: &'a [u8],
     /// Place of these pixels in the image. If `denominator` is not 1, in the smaller pixels: column
     /// `x` covers the columns from `x * denominator` of the full image.
-    pub area: Area,
+    pub(crate) area: Area,
     /// Number of channels: 1 for gray, 3 for RGB.
-    pub channels: u8,
+    pub(crate) channels: u8,
     /// Denominator of the scale: 1, or 2, 4 or 8 for a JPEG decoded at a smaller size.
-    pub denominator: u32,
+    pub(crate) denominator: u32,
 }
 
 /// Converts gray to RGB.

@@ -38,7 +38,7 @@ from fdconvert._outputs import (
 )
 from fdconvert._ranks import check_ranks, rank_of_process
 from fdconvert._sampling import Sampling, Sequential, Shuffle, engine_of
-from fdconvert._views import ONLY, Functions, Views, by_group, groups_of, lists_of, masks_of
+from fdconvert._views import ONLY, Functions, Views, by_group, groups_of, lists_of, masks_of, not_on_gpu
 from fdconvert.transforms import Transform
 
 Pair: TypeAlias = tuple[Any, ...]
@@ -121,7 +121,7 @@ class Loader:
         output: Literal["auto", "numpy", "torch", "array"] | Output = "auto",
     ) -> None:
         # It is read more than once.
-        transform = list(transform) if isinstance(transform, (tuple, Iterator)) else transform
+        transform = list(transform) if isinstance(transform, Iterable) else transform
         ranks = Ranks() if ranks is None else ranks
         if not isinstance(ranks, Ranks):
             raise TypeError(f"ranks: {ranks!r} is no fdconvert.Ranks")
@@ -186,6 +186,9 @@ class Loader:
         self._n_returned = 0
         # Whether a batch of this epoch was taken here; not after its end.
         self._under_way = False
+        # Positions after the last delivered batch, and where a function failed after it.
+        self._delivered: str | None = None
+        self._failed_at: str | None = None
         # The checkpoint from which this epoch was resumed.
         self._resumed: str | None = None
         # Batches of the current loop, and how often the epoch was left after more than one.
@@ -198,6 +201,12 @@ class Loader:
         self._exchanges = ranks.exchange is not None
         self._dataset = opened(dataset)
         self._source = _fdconvert.BatchSource(self._dataset, engine)
+        if cuda is not None and (named := not_on_gpu(self._groups)):
+            what = (
+                f"fdconvert.Loader: the GPU does not have {', '.join(named)}: rows for which they draw "
+                "a change are made by the CPU and uploaded"
+            )
+            warnings.warn(what, RuntimeWarning, stacklevel=2)
         if self._exchanges:
             close_at_exit(self)
 
@@ -251,6 +260,7 @@ class Loader:
         """Set the next epoch. An epoch that was restored midway resumes there."""
         if self._under_way or epoch != self._source.epoch():
             self._source.begin(epoch)
+            self._failed_at = None
             self._begins_where(None)
         self._under_way = False
         self._turn += 1
@@ -263,7 +273,8 @@ class Loader:
         tells which transforms made the batches so far.
         """
         views = {group.name: group.shown() for group in self._groups}
-        return {"state": self._source.state(), "version": STATE_VERSION, "views": views}
+        state = self._failed_at or self._source.state()
+        return {"state": state, "version": STATE_VERSION, "views": views}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Resume from a checkpoint. Only allowed before the first batch of an epoch.
@@ -278,6 +289,7 @@ class Loader:
             what = f"version {version!r} is not supported; expected {STATE_VERSION}"
             raise UsageError(f"state: {what}")
         self._source.restore(state_dict["state"])
+        self._failed_at = None
         self._begins_where(state_dict["state"])
 
     def stats(self) -> dict[str, Any]:
@@ -328,12 +340,13 @@ class Loader:
             self._pin = pin_function()
         self._turn += 1
         self._n_in_loop = 0
+        self._failed_at, self._delivered = None, self._source.state()
         return self._turn
 
     def _leave(self) -> None:
         """Go where the next loop begins, after one that did not see its end."""
         self._under_way = False
-        epoch, state = self._source.epoch(), self._source.state()
+        epoch, state = self._source.epoch(), self._failed_at or self._source.state()
         self._source.begin(epoch)
         # What counts its batches does not look for the end after the last one.
         self._source.restore(state)
@@ -430,7 +443,13 @@ class Loader:
         images, *arrays, epoch, step, state, columns, rows = parts
         labels, samples, valid, substituted = map(self._converted, arrays)
         images = images if isinstance(images, dict) else {ONLY: images}
-        images = self._functions.apply(images, self._convert)
+        try:
+            images = self._functions.apply(images, self._convert)
+        except BaseException:
+            # The engine has moved on, but the batch was not delivered.
+            self._failed_at = self._delivered
+            raise
+        self._delivered = state
         # Samples without images have no group.
         images = images.get(ONLY) if set(images) <= {ONLY} else images
         fields = {name: self._converted_column(column) for name, column in columns.items()}

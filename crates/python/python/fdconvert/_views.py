@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -32,8 +32,14 @@ class ViewGroup:
 
     def shown(self) -> list[Any]:
         """Return the number of views and the list, for people and JSON."""
-        functions = [{"Function": repr(it.function)} for it in self.functions]
+        functions = [{"Function": _name_of(it.function)} for it in self.functions]
         return [self.n_views, json.loads(self.spec) + functions]
+
+
+def _name_of(function: Callable[[Any], Any]) -> str:
+    """Return a name that is the same in every process."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 def groups_of(transform: Iterable[Transform] | None, views: Views | None) -> list[ViewGroup]:
@@ -51,7 +57,9 @@ def groups_of(transform: Iterable[Transform] | None, views: Views | None) -> lis
     return [_group(ONLY, 1 if views is None else views, listed)]
 
 
-def _pair(name: str, value: Any) -> tuple[int, Sequence[Transform]]:
+def _pair(name: Any, value: Any) -> tuple[int, Sequence[Transform]]:
+    if not isinstance(name, str) or not name:
+        raise UsageError(f"views: {name!r} is no name of a group")
     if not isinstance(value, (tuple, list)) or len(value) != 2 or not hasattr(value[0], "__index__"):
         raise UsageError(f"views: {name!r} has {value!r}; expected (number, list of transforms)")
     number, listed = value
@@ -74,11 +82,48 @@ def lists_of(groups: Sequence[ViewGroup]) -> Views:
     return {group.name: (group.n_views, group.transform) for group in groups}
 
 
+ON_GPU = {
+    "CenterCrop",
+    "Normalize",
+    "RandomCrop",
+    "RandomEqualize",
+    "RandomHorizontalFlip",
+    "RandomInvert",
+    "RandomPosterize",
+    "RandomResizedCrop",
+    "RandomSolarize",
+    "Resize",
+    "ScaleJitter",
+    "ToDtype",
+    "ToLayout",
+}
+LISTS = {"RandomApply", "RandomChoice", "RandomOrder"}
+
+
+def not_on_gpu(groups: Sequence[ViewGroup]) -> list[str]:
+    """Return the names of the transforms that a GPU leaves to the CPU, each once."""
+
+    def names(specs: list[dict[str, Any]]) -> Iterator[str]:
+        for spec in specs:
+            for name, arguments in spec.items():
+                if name in LISTS:
+                    yield from names(arguments["transforms"])
+                elif name not in ON_GPU:
+                    yield name
+
+    return list(dict.fromkeys(name for group in groups for name in names(json.loads(group.spec))))
+
+
 def masks_of(masks: Sequence[str] | Mapping[str, int]) -> list[tuple[str, int]]:
     """Return the fields that are masks, with the value around each."""
     if isinstance(masks, str):
         raise TypeError('masks: give a list of names, even of one: ["NAME"]')
-    return list(masks.items()) if isinstance(masks, Mapping) else [(name, 0) for name in masks]
+    if not isinstance(masks, Mapping):
+        return [(name, 0) for name in masks]
+    for name, fill in masks.items():
+        if isinstance(fill, bool) or not hasattr(fill, "__index__") or not 0 <= fill < 1 << 16:
+            raise UsageError(f"masks: {fill!r} around `{name}` is not a level, 0 to 65535")
+    return list(masks.items())
 
 
 def by_group(groups: Sequence[ViewGroup], views: Sequence[Any]) -> Any:

@@ -108,7 +108,7 @@ fn reads(run: &Run<'_>, dataset: &Path, cache_bytes: u64, dealing: Dealing) -> R
             let options = Options::default()
                 .batch_size(BATCH)
                 .world(World { rank, size: RANKS })
-                .transform(TransformList::imagenet_eval(64)?)
+                .transform(TransformList::center(64)?)
                 .cache_bytes(cache_bytes)
                 .locality(dealing != Dealing::OwnCaches)
                 .exchange((dealing == Dealing::Exchange).then_some(exchange))

@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dataset = fdconvert::open(&out)?;
     println!("the first of {} is {}", dataset.len(), dataset.get(0)?.key);
 
-    let list = TransformList::imagenet_train(224)?;
+    let list = TransformList::rrc(224)?;
     let mut loader = Loader::builder(dataset).batch_size(4).transform(list)?.build()?;
     let batch = loader.next_batch().ok_or("no batch")??;
     println!("a batch of {} images, labels {:?}", batch.samples().len(), batch.labels());

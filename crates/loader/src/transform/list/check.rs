@@ -438,7 +438,8 @@ impl Transform {
                          least 1"
                     ));
                 }
-                range("alpha", [*alpha; 2], positive, 1e6)
+                // Below, shares are numbers that doubles cannot tell from 0.
+                range("alpha", [*alpha; 2], 0.05, 1e6)
             }
             Self::RandomApply { transforms, p } => {
                 probability(*p)?;

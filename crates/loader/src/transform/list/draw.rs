@@ -43,10 +43,27 @@ pub(super) fn draw(
     size: (u32, u32),
     key: DrawKey,
 ) -> Result<Vec<Change>, String> {
+    if size.0 == 0 || size.1 == 0 {
+        return Err("an image has at least one pixel".into());
+    }
     let mut drawing = Drawing { key, size, changes: Vec::with_capacity(list.len()) };
     drawing.all(list, 0)?;
+    let mut size = size;
+    for change in &drawing.changes {
+        size = change.size(size);
+        if size.0.max(size.1) > MOST_BETWEEN {
+            let (width, height) = size;
+            return Err(format!(
+                "it becomes {width}x{height} pixels on the way: cut it before it is enlarged"
+            ));
+        }
+    }
     Ok(drawing.changes)
 }
+
+/// Longest side of an image between two changes. What is resized and then cut never exists as a
+/// whole, but its columns and rows are counted.
+const MOST_BETWEEN: u32 = 1 << 24;
 
 struct Drawing {
     key: DrawKey,
@@ -306,10 +323,13 @@ impl Drawing {
         stream: &mut KeyedRandom,
     ) -> Result<(), String> {
         if pad_if_needed {
-            let missing = height.saturating_sub(self.size.1 + top + bottom);
-            (top, bottom) = (top + missing, bottom + missing);
-            let missing = width.saturating_sub(self.size.0 + left + right);
-            (left, right) = (left + missing, right + missing);
+            let missing = |side: u32, size: u32, before: u32, after: u32| {
+                side.saturating_sub(size.saturating_add(before).saturating_add(after))
+            };
+            let rows = missing(height, self.size.1, top, bottom);
+            (top, bottom) = (top + rows, bottom + rows);
+            let columns = missing(width, self.size.0, left, right);
+            (left, right) = (left + columns, right + columns);
         }
         self.pad([left, top, right, bottom], fill, padding_mode);
         let (Some(rows), Some(columns)) =
@@ -362,8 +382,10 @@ impl Drawing {
 
 /// Returns the place of the transform with a number, from 1 on, in the list of another.
 fn inside(place: u64, number: u64) -> u64 {
-    // Lists are not nested that deep, and not that long.
-    place.wrapping_mul(1 << 16).wrapping_add(number)
+    match place {
+        0 => number,
+        outer => KeyedRandom::new(&[outer, number]).next_u64(),
+    }
 }
 
 fn bilinear(size: [u32; 2]) -> Change {

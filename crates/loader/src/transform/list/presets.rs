@@ -64,7 +64,7 @@ impl TransformList {
     ///
     /// # Errors
     /// `Usage` for a side of 0 or one that is too large.
-    pub fn imagenet_train(side: u32) -> Result<Self> {
+    pub fn rrc(side: u32) -> Result<Self> {
         Self::new(vec![Transform::random_resized_crop(side), Transform::random_horizontal_flip()])
     }
 
@@ -72,8 +72,8 @@ impl TransformList {
     /// `side`, and the middle is shown.
     ///
     /// # Errors
-    /// As [`imagenet_train`](Self::imagenet_train).
-    pub fn imagenet_eval(side: u32) -> Result<Self> {
+    /// As [`rrc`](Self::rrc).
+    pub fn center(side: u32) -> Result<Self> {
         let short = (f64::from(side) * 256.0 / 224.0).round() as u32;
         Self::new(vec![Transform::resize(short), Transform::center_crop(side)])
     }

@@ -228,7 +228,7 @@ fn any_list_comes_back_equal_from_a_document() {
 fn a_document_is_checked_when_it_is_read() {
     let read = |text: &str| serde_json::from_str::<TransformList>(text);
     let list = r#"[{"RandomResizedCrop":{"size":[224,224]}},{"RandomHorizontalFlip":{}}]"#;
-    assert_eq!(read(list).unwrap(), TransformList::imagenet_train(224).unwrap());
+    assert_eq!(read(list).unwrap(), TransformList::rrc(224).unwrap());
     for (text, part) in [
         (r#"[{"Posterise":{}}]"#, "unknown variant `Posterise`, expected one of `Resize`"),
         (r#"[{"RandomInvert":{"prob":1}}]"#, "unknown field `prob`, expected `p`"),

@@ -1,5 +1,5 @@
 use super::{
-    super::list::{Change, DrawKey, Transform, TransformList, fuse},
+    super::list::{Change, DrawKey, Transform, TransformList, Transformer, fuse},
     *,
 };
 use proptest::prelude::*;
@@ -94,5 +94,55 @@ proptest! {
         } else if changes.iter().all(|it| it.is_cut_resize_or_flip() || matches!(it, Change::Invert)) {
             prop_assert!(apart.unwrap_or(0) <= 1, "{apart:?} {:?}", changes);
         }
+    }
+}
+
+/// Photos of a line of pixels exist; they must not take the memory of a machine.
+#[test]
+fn images_that_become_huge_on_the_way_are_refused() {
+    let key = DrawKey { seed: 1, epoch: 1, sample: 2, occurrence: 0, view: 0 };
+    let (size, line) = ((1, 60_000), vec![9; 180_000]);
+    let refused = |list: &str| {
+        let list = TransformList::new(serde_json::from_str(list).unwrap()).unwrap();
+        let made = Transformer::default().apply(&list, &line, size, key);
+        let error = made.map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("pixels on the way"), "{error}");
+    };
+    refused(
+        r#"[{"Resize":{"size":256}},{"ColorJitter":{"hue":[0.1,0.2]}},{"RandomCrop":{"size":[9,9]}}]"#,
+    );
+    refused(r#"[{"Resize":{"size":16384}},{"CenterCrop":{"size":[9,9]}}]"#);
+    refused(r#"[{"Resize":{"size":16384,"interpolation":"nearest"}}]"#);
+    let pad = r#"{"Pad":{"padding":[16384,16384,16384,16384]}}"#;
+    refused(&format!("[{pad},{pad}]"));
+    // What is cut out at once never exists as a whole.
+    let list = r#"[{"Resize":{"size":256}},{"CenterCrop":{"size":[9,9]}}]"#;
+    let list = TransformList::new(serde_json::from_str(list).unwrap()).unwrap();
+    assert!(Transformer::default().apply(&list, &line, size, key).is_ok());
+}
+
+#[test]
+fn wide_images_are_cut_in_their_middle() {
+    let key = DrawKey { seed: 1, epoch: 1, sample: 2, occurrence: 0, view: 0 };
+    let mut line = vec![0; 180_000];
+    line[90_000..].fill(255);
+    let list = r#"[{"Resize":{"size":40}},{"GaussianBlur":{"kernel_size":[1,1]}},{"CenterCrop":{"size":[40,224]}}]"#;
+    let list = TransformList::new(serde_json::from_str(list).unwrap()).unwrap();
+    let (row, _) = Transformer::default().apply(&list, &line, (60_000, 1), key).unwrap();
+    assert_eq!((row.first(), row.last()), (Some(&0), Some(&255)));
+}
+
+#[test]
+fn nested_lists_draw_different_numbers() {
+    let one = r#"{"ColorJitter":{"brightness":[0.1,1.9]}}"#;
+    let nested = (0..5).fold(one.to_owned(), |inner, _| {
+        format!(r#"{{"RandomApply":{{"transforms":[{inner}],"p":1.0}}}}"#)
+    });
+    let list = format!("[{nested},{nested}]");
+    let list = TransformList::new(serde_json::from_str(&list).unwrap()).unwrap();
+    for sample in 0..50 {
+        let key = DrawKey { seed: 1, epoch: 1, sample, occurrence: 0, view: 0 };
+        let changes = list.draw((5, 5), key).unwrap();
+        assert_ne!(changes.first(), changes.last());
     }
 }

@@ -10,9 +10,12 @@ from fdconvert.transforms._arguments import (
     Size,
     Transform,
     angle_of,
+    bilinear,
     fill_of,
     padding_of,
     pair_of,
+    plain,
+    sequence,
     size_of,
 )
 
@@ -25,8 +28,11 @@ class Resize(Transform):
         size: Size,
         interpolation: Literal["nearest", "bilinear"] = "bilinear",
         max_size: int | None = None,
+        antialias: bool = True,
     ) -> None:
-        sides = [size] if isinstance(size, int) else list(size)
+        if plain(interpolation) != "nearest":
+            bilinear("Resize", interpolation, antialias)
+        sides = sequence("size", size)
         to = int(sides[0]) if len(sides) == 1 else size_of(size)
         super().__init__(size=to, max_size=max_size, interpolation=interpolation)
 
@@ -62,8 +68,14 @@ class RandomResizedCrop(Transform):
     """Cut out a part of a random ``scale`` of the area and ``ratio`` of the sides, and resize it."""
 
     def __init__(
-        self, size: Size, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4, 4 / 3)
+        self,
+        size: Size,
+        scale: Range = (0.08, 1.0),
+        ratio: Range = (3 / 4, 4 / 3),
+        interpolation: Literal["bilinear"] = "bilinear",
+        antialias: bool = True,
     ) -> None:
+        bilinear("RandomResizedCrop", interpolation, antialias)
         super().__init__(
             size=size_of(size), scale=pair_of("scale", scale), ratio=pair_of("ratio", ratio)
         )

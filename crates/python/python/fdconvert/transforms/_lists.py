@@ -87,7 +87,7 @@ class ToLayout(Transform):
     """Memory order of the images: ``"nchw"`` or ``"nhwc"``."""
 
     def __init__(self, layout: Literal["nchw", "nhwc"]) -> None:
-        super().__init__(layout=layout.lower())
+        super().__init__(layout=str(layout).lower())
 
 
 class MixUp(Transform):

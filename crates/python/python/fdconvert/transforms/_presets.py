@@ -34,8 +34,7 @@ def _normalised() -> list[Transform]:
     return [Normalize(IMAGENET_MEAN, IMAGENET_STD), ToDtype("f32"), ToLayout("nchw")]
 
 
-def _colours(strength: float, blur: float, solarize: float, kernel: int) -> list[Transform]:
-    jitter = ColorJitter(0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength)
+def _colours(jitter: ColorJitter, blur: float, solarize: float, kernel: int) -> list[Transform]:
     changes: list[Transform] = [
         RandomHorizontalFlip(),
         RandomApply([jitter], p=0.8),
@@ -48,8 +47,9 @@ def _colours(strength: float, blur: float, solarize: float, kernel: int) -> list
 def simclr(size: int = 224, strength: float = 1.0) -> list[Transform]:
     """SimCLR's list: crop, flip, colours, gray and blur, normalised. Its two views differ in ``view``."""
     kernel = size // 10 | 1
+    jitter = ColorJitter(0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength)
     crop = RandomResizedCrop(size)
-    return [crop, *_colours(strength, 0.5, 0.0, kernel), *_normalised()]
+    return [crop, *_colours(jitter, 0.5, 0.0, kernel), *_normalised()]
 
 
 def dino(
@@ -58,8 +58,9 @@ def dino(
     """DINO's views, each with how many there are: two of the whole, and ``n_local`` of parts."""
 
     def view(size: int, scale: Range, blur: float, solarize: float) -> list[Transform]:
+        jitter = ColorJitter(0.4, 0.4, 0.2, 0.1)
         crop = RandomResizedCrop(size, scale)
-        return [crop, *_colours(0.5, blur, solarize, 9), *_normalised()]
+        return [crop, *_colours(jitter, blur, solarize, 9), *_normalised()]
 
     return {
         "global": (1, view(global_size, (0.4, 1.0), 1.0, 0.0)),
