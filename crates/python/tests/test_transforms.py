@@ -65,7 +65,7 @@ EXACT: dict[str, Maker] = {
     "flips": lambda r, h, w: [T.RandomHorizontalFlip(), T.RandomVerticalFlip()],
     "invert": lambda r, h, w: [T.RandomInvert(0.8)],
     "posterize": lambda r, h, w: [T.RandomPosterize(int(r.integers(0, 9)), 0.8)],
-    "solarize": lambda r, h, w: [T.RandomSolarize(r.uniform(0, 256), 0.8)],
+    "solarize": lambda r, h, w: [T.RandomSolarize(r.uniform(0, 255), 0.8)],
     "equalize": lambda r, h, w: [T.RandomEqualize(0.8)],
     "erasing": lambda r, h, w: [T.RandomErasing(0.8, (0.02, 0.6), value=colour(r))],
     "exact ones in order": lambda r, h, w: [
