@@ -340,7 +340,7 @@ class Loader:
             self._pin = pin_function()
         self._turn += 1
         self._n_in_loop = 0
-        self._failed_at, self._delivered = None, self._source.state()
+        self._failed_at = self._delivered = None
         return self._turn
 
     def _leave(self) -> None:
@@ -421,6 +421,8 @@ class Loader:
             raise UsageError("loader: it was closed, set to an epoch or iterated again during this loop")
         n_targets = len(self._targets)
         target = self._targets[self._n_returned % n_targets] if n_targets else None
+        if self._delivered is None:
+            self._delivered = self._source.state()
         try:
             parts = self._source.next(None if self._on_device else target)
         except KeyboardInterrupt:
