@@ -238,13 +238,4 @@ impl Change {
             _ => identity,
         }
     }
-
-    /// Returns where a point of an image of this width and height goes: column and row, counted from
-    /// the upper left corner of the upper left pixel.
-    #[must_use]
-    pub fn point(&self, size: (u32, u32), [x, y]: [f64; 2]) -> [f64; 2] {
-        let [to_x, to_y, divisor] =
-            self.matrix(size).map(|[by_x, by_y, one]| by_x * x + by_y * y + one);
-        [to_x / divisor, to_y / divisor]
-    }
 }
