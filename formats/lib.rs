@@ -20,6 +20,8 @@
 // A build without `write` leaves helpers of the writers unused; marking each one would say no more.
 #![cfg_attr(not(feature = "write"), allow(dead_code, unused_imports))]
 
+#[cfg(all(feature = "write", any(feature = "wds", feature = "mds")))]
+pub mod edits;
 mod list;
 #[cfg(any(feature = "wds", feature = "folder"))]
 mod members;
@@ -33,7 +35,9 @@ mod tarball;
 
 pub mod index;
 
-pub use list::{is_image_folder, is_path, names_of, open, open_with, recognise};
+pub use list::{
+    is_image_folder, is_path, names_of, open, open_with, recognise, version_of, without_version,
+};
 
 /// One line per format: its module below this folder, and a value of its type. [`open`] tries them
 /// in this order.

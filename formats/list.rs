@@ -3,7 +3,10 @@ use fdconvert_core::{
     Error, Format, Layout, OpenOptions, Reader, Result, Subset, indices_of_splits,
 };
 use fdconvert_storage::place::{self, Kind};
-use std::path::Path;
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+};
 
 /// Returns true if a text is a path in the file system. Another process may need such a path made
 /// absolute; URLs and recipes are the same everywhere.
@@ -13,8 +16,26 @@ pub fn is_path(path: impl AsRef<Path>) -> bool {
     !place::is_url(path) && !formats().iter().any(|format| format.is_recipe(path))
 }
 
+/// Splits the path of a version, such as `photos.wds@3`, into that of the dataset and the number.
+/// `None` for other paths, and where something has that very name.
+#[must_use]
+pub fn version_of(path: &Path) -> Option<(PathBuf, u64)> {
+    let (dataset, number) = path.to_str()?.rsplit_once('@')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    // There an `@` begins a revision.
+    let is_other = dataset.is_empty() || dataset.ends_with('/') || path.starts_with("hf:/");
+    let number = number.parse().ok().filter(|_| is_number && !is_other)?;
+    matches!(place::look(path), Ok(None)).then(|| (PathBuf::from(dataset), number))
+}
+
+/// Returns the path of the dataset if a path is that of a version, else the path.
+#[must_use]
+pub fn without_version(path: &Path) -> Cow<'_, Path> {
+    version_of(path).map_or(Cow::Borrowed(path), |(dataset, _)| Cow::Owned(dataset))
+}
+
 /// Opens a dataset with the first format that recognises its content, or opens a recipe given in
-/// place of a path. Takes all splits.
+/// place of a path. Takes all splits. `PATH@3` opens the third version of an edited dataset.
 ///
 /// # Errors
 /// `Io` when nothing exists at the path, `Usage` when no format recognises it, otherwise the errors
@@ -29,7 +50,12 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
 /// As for [`open`]; `Limit`; `Usage`, with a list of the existing splits, for an unknown split.
 pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Box<dyn Reader>> {
     let path = path.as_ref();
-    let reader = open_whole(path, options)?;
+    let reader = match version_of(path) {
+        Some((dataset, version)) => {
+            open_whole(&dataset, &OpenOptions { version: Some(version), ..options.clone() })?
+        }
+        None => open_whole(path, options)?,
+    };
     Ok(match indices_of_splits(&*reader, &options.splits)? {
         Some(indices) => Box::new(Subset::new(reader.into(), indices.into())?),
         None => reader,
@@ -48,6 +74,11 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
     let has_extension = is_file && path.extension().is_some();
     let claimed = || formats.iter().find(|format| has_extension && format.suits(path));
     match recognised.or_else(claimed) {
+        Some(format) if options.version.is_some() && !format.is_sharded() => {
+            let (shown, name) = (path.display(), format.name());
+            let what = format!("{shown} is a {name}, which is written once and has no versions");
+            Err(Error::usage("dataset", what))
+        }
         Some(format) => format.open_with(path, options),
         #[cfg(feature = "folder")]
         None if is_file && crate::folder::is_image_name(path) => {
@@ -75,7 +106,7 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
 /// Returns the format that recognises the content at `path`; `None` if no format does.
 #[must_use]
 pub fn recognise(path: impl AsRef<Path>) -> Option<Box<dyn Format>> {
-    let path = path.as_ref();
+    let path = &*without_version(path.as_ref());
     formats().into_iter().find(|format| format.is_recipe(path) || format.detect(path))
 }
 
@@ -84,7 +115,7 @@ pub fn recognise(path: impl AsRef<Path>) -> Option<Box<dyn Format>> {
 /// # Errors
 /// `Io` if it cannot be read.
 pub fn is_image_folder(path: impl AsRef<Path>) -> Result<bool> {
-    let path = path.as_ref();
+    let path = &*without_version(path.as_ref());
     let is_there = is_path(path) || place::is_url(path);
     let kind = if is_there { Some(place::look_at(path)?) } else { None };
     Ok(match recognise(path) {

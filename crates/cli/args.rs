@@ -4,15 +4,16 @@ use crate::{
     clean::CleanArgs,
     diff::DiffArgs,
     duplicates::DuplicatesArgs,
+    edit::{AppendArgs, LogArgs, RemoveArgs, UpdateArgs},
     format_options,
     fractal::args::FractalArgs,
     gpu::GpuArgs,
     help::{
-        BENCH_COLUMNS, BENCH_EXAMPLES, CLEAN_EXAMPLES, DIFF_EXAMPLES, DUPLICATES_EXAMPLES,
-        EXIT_STATUS, INDEX_EXAMPLES, INSPECT_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES,
-        PLAN_EXAMPLES, PROFILE_COLUMNS, PROFILE_EXAMPLES, REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES,
-        SHEET_EXAMPLES, STATS_EXAMPLES, UNPACK_EXAMPLES, VERIFY_EXAMPLES, VIEW_EXAMPLES,
-        examples_first,
+        APPEND_EXAMPLES, BENCH_COLUMNS, BENCH_EXAMPLES, CLEAN_EXAMPLES, DIFF_EXAMPLES,
+        DUPLICATES_EXAMPLES, EXIT_STATUS, INDEX_EXAMPLES, INSPECT_EXAMPLES, LOG_EXAMPLES,
+        MAN_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_COLUMNS, PROFILE_EXAMPLES,
+        REMOVE_EXAMPLES, REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES, SHEET_EXAMPLES, STATS_EXAMPLES,
+        UNPACK_EXAMPLES, UPDATE_EXAMPLES, VERIFY_EXAMPLES, VIEW_EXAMPLES, examples_first,
     },
     index::IndexArgs,
     inspect::InspectArgs,
@@ -69,6 +70,18 @@ pub(crate) enum Command {
     Plan(Box<PlanArgs>),
     /// Complete a dataset whose parts are all packed
     Merge(MergeArgs),
+    /// Add samples to a dataset of shards
+    #[command(before_long_help = APPEND_EXAMPLES, after_help = MORE, after_long_help = "")]
+    Append(Box<AppendArgs>),
+    /// Remove samples from a dataset of shards
+    #[command(before_help = REMOVE_EXAMPLES)]
+    Remove(RemoveArgs),
+    /// Change labels and other values in a dataset of shards
+    #[command(before_help = UPDATE_EXAMPLES)]
+    Update(UpdateArgs),
+    /// List the versions of a dataset: what made each, and when
+    #[command(before_help = LOG_EXAMPLES)]
+    Log(LogArgs),
     /// Write indexes and sidecars for existing tar shards
     #[command(before_help = INDEX_EXAMPLES)]
     Index(IndexArgs),
@@ -123,7 +136,7 @@ pub(crate) enum Command {
     /// Write twelve sample photos in class folders
     #[command(hide = true, before_help = SAMPLE_EXAMPLES)]
     Sample(SampleArgs),
-    /// Remove unfinished S3 uploads of killed runs
+    /// Remove what killed runs have left: of edits, and uploads to S3
     #[command(hide = true, before_help = CLEAN_EXAMPLES)]
     Clean(CleanArgs),
 }

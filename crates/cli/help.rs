@@ -100,8 +100,37 @@ Examples:
 
 The bytes do not depend on how many parts there are; a part that was killed is run again.";
 
+pub(crate) const APPEND_EXAMPLES: &str = "\
+Examples:
+  fdconvert append photos.wds new-photos           one more folder, packed as the dataset was
+  fdconvert append photos.wds a.wds b/ --prefix auto
+  fdconvert append photos.wds new-photos --keep-versions 2
+                                                   and photos.wds@1 can still be read
+
+The shards that are there are not read. Beton files are written once: pack them into a new one.";
+
+pub(crate) const REMOVE_EXAMPLES: &str = "\
+Examples:
+  fdconvert remove photos.wds --keys takedowns.txt     one key a line
+  fdconvert remove photos.wds --where 'width < 32'
+
+Only the shards that have them are written again. Their bytes are gone from all files of the dataset,
+but for versions kept with --keep-versions, copies and backups.";
+
+pub(crate) const UPDATE_EXAMPLES: &str = "\
+Examples:
+  fdconvert update photos.wds --labels corrections.csv    path,label: the samples listed, by key
+
+Only the shards that have them are written again; a new column or a new class changes all shards.";
+
+pub(crate) const LOG_EXAMPLES: &str = "\
+Examples:
+  fdconvert log photos.wds
+  fdconvert diff photos.wds@1 photos.wds               what has changed since version 1";
+
 pub(crate) const CLEAN_EXAMPLES: &str = "\
 Examples:
+  fdconvert clean photos.wds                           of killed edits
   fdconvert clean s3://bucket/set --dry-run
   fdconvert clean s3://bucket/set --older-than 2h";
 pub(crate) const INDEX_EXAMPLES: &str = "\

@@ -13,6 +13,7 @@ mod clean;
 mod common;
 mod diff;
 mod duplicates;
+mod edit;
 mod engine;
 mod format_options;
 mod formula;

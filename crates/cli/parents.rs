@@ -66,7 +66,11 @@ fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
             FractalCommand::Census(args) => ("--csv", args.csv.as_ref()),
             FractalCommand::Recipes => ("output", None),
         }),
-        Command::Merge(_)
+        Command::Append(_)
+        | Command::Remove(_)
+        | Command::Update(_)
+        | Command::Log(_)
+        | Command::Merge(_)
         | Command::Clean(_)
         | Command::Index(_)
         | Command::Inspect(_)

@@ -2,8 +2,9 @@
 use crate::{
     Outcome, Session,
     args::{Cli, Command},
-    arguments, bench, clean, diff, duplicates, format_options, fractal, gpu, index, inspect, man,
-    output, pack, parents, plan, profile, reproduce, sample, sheet, stats, unpack, verify, view,
+    arguments, bench, clean, diff, duplicates, edit, format_options, fractal, gpu, index, inspect,
+    man, output, pack, parents, plan, profile, reproduce, sample, sheet, stats, unpack, verify,
+    view,
 };
 use clap::{ArgMatches, FromArgMatches};
 use fdconvert_core::{Class, Error, Result};
@@ -59,6 +60,10 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
         Command::Pack(args) => pack::run(args, &format_options::values(matches), session),
         Command::Plan(args) => plan::run(args, &format_options::values(matches), session),
         Command::Merge(args) => plan::merge(args, session),
+        Command::Append(args) => edit::append(args, session),
+        Command::Remove(args) => edit::remove(args, session),
+        Command::Update(args) => edit::update(args, session),
+        Command::Log(args) => edit::log(args, session),
         Command::Clean(args) => clean::run(args, session),
         Command::Index(args) => index::run(args, session),
         Command::Fractal(args) => fractal::run(args, session),

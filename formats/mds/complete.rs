@@ -60,6 +60,7 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         provenance: request.provenance.clone(),
         files: files.collect(),
         combined: None,
+        edit: None,
     };
     let mut written = Vec::with_capacity(indexes.len() + 1);
     for (path, text) in &indexes {

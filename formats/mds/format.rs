@@ -3,8 +3,10 @@ use crate::mds::{
     layout::{FORMAT, INDEX},
 };
 #[cfg(feature = "write")]
+use fdconvert_core::{Edit, LogEntry, Version};
+#[cfg(feature = "write")]
 use crate::mds::{
-    complete,
+    complete, edit,
     place::{Found, Place},
     writer::Writer,
 };
@@ -179,6 +181,16 @@ impl Format for Mds {
     #[cfg(feature = "write")]
     fn completed(&self, out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
         super::place::completed(out, fingerprint)
+    }
+
+    #[cfg(feature = "write")]
+    fn version(&self, out: &Path) -> Result<Option<Version>> {
+        edit::version(out).map(Some)
+    }
+
+    #[cfg(feature = "write")]
+    fn edit(&self, request: &Edit<'_>) -> Result<LogEntry> {
+        edit::edit(request)
     }
 
     fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {

@@ -111,8 +111,14 @@ pub(crate) fn config_offset(n_samples: u64) -> Option<u64> {
 }
 
 pub(crate) fn split_folder(out: &Path, split: &str) -> Result<PathBuf> {
+    let within = within_split(split)?;
+    Ok(if within.is_empty() { out.to_path_buf() } else { out.join(split) })
+}
+
+/// Path of a split's folder within the dataset, with a slash behind it, or nothing.
+pub(crate) fn within_split(split: &str) -> Result<String> {
     if split == Shard::DEFAULT_SPLIT {
-        return Ok(out.to_path_buf());
+        return Ok(String::new());
     }
     let mut parts = Path::new(split).components();
     let is_name = matches!(parts.next(), Some(Component::Normal(name)) if name == split)
@@ -120,5 +126,5 @@ pub(crate) fn split_folder(out: &Path, split: &str) -> Result<PathBuf> {
     if !is_name {
         return Err(Error::usage("split", format!("`{split}` is not a name for a folder")));
     }
-    Ok(out.join(split))
+    Ok(format!("{split}/"))
 }

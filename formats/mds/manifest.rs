@@ -3,6 +3,7 @@ use crate::mds::layout::FORMAT;
 use crate::shards::{
     combined::Combined,
     manifest::{self, FileFacts, MAX_BYTES, NAME, Unsealed},
+    versions::EditFacts,
 };
 use fdconvert_core::{Error, Provenance, Result, Schema};
 use fdconvert_storage::{fingerprint_hex as hex, read_if_there};
@@ -24,6 +25,9 @@ pub(crate) struct Manifest {
     /// The index blocks of all shards in one file, if there are many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) combined: Option<Combined>,
+    /// The edit that made this version, if it is not as it was packed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) edit: Option<EditFacts>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -42,6 +42,8 @@
 mod columns;
 #[cfg(feature = "write")]
 mod complete;
+#[cfg(feature = "write")]
+mod edit;
 mod encoding;
 mod format;
 mod hash;

@@ -4,7 +4,7 @@ use crate::mds::{
     columns::{self, Column},
     encoding::Encoding,
     images,
-    layout::{Entry, FORMAT, INDEX, Index, MAX_SHARD_BYTES, VERSION, config_offset, split_folder},
+    layout::{Entry, FORMAT, INDEX, Index, MAX_SHARD_BYTES, VERSION, config_offset, within_split},
     manifest::Manifest,
     shape,
     shard::{Inflated, ShardFile, safe_name},
@@ -14,8 +14,8 @@ use crate::mds::{
 use crate::shards::{
     RECORDS,
     combined::Blocks,
-    manifest::{self, MAX_BYTES},
-    record::is_missing,
+    manifest,
+    versions::{self, Files, OpenVersion},
 };
 use bytes::Bytes;
 use fdconvert_core::{
@@ -35,6 +35,9 @@ use xxhash_rust::xxh3::Xxh3;
 const MAX_JSON_BYTES: u64 = 1 << 28;
 pub(crate) const MISSING: &str =
     "it is missing: the dataset was not finished, or the file was removed";
+/// Limit of shards that are opened with their dataset: each takes two memory maps, of which a process
+/// has 65,530.
+const MOST_OPENED: usize = 8192;
 /// Limit for the size of a shard in memory: only a hostile shard of a fuzzer states more.
 const MAX_GIVEN_BYTES: u64 = 1 << 26;
 
@@ -68,11 +71,19 @@ impl MdsReader {
                 format!("{} is one shard; give its folder, with the index.json", path.display());
             return Err(Error::usage("dataset", what));
         }
-        let at = path.join(manifest::NAME);
-        let text = match read_file(&at, MAX_BYTES) {
-            Ok(text) => Some(text),
-            Err(error) if is_missing(&error) => None,
-            Err(error) => return Err(error),
+        versions::open(path, manifest::NAME, options.version, |opened| {
+            Self::open_version(path, opened, (limit, dropped))
+        })
+    }
+
+    fn open_version(
+        path: &Path,
+        opened: Option<OpenVersion>,
+        (limit, dropped): (MaxDecompressed, &[String]),
+    ) -> Result<Self> {
+        let (text, at, files) = match opened {
+            Some(opened) => (Some(opened.text), opened.path, opened.files),
+            None => (None, PathBuf::new(), Files::plain(path)),
         };
         let mut hash = Xxh3::new();
         hash.update(text.as_deref().unwrap_or_default());
@@ -84,10 +95,10 @@ impl MdsReader {
             Err(error) => (None, Some(error.to_string())),
         };
         if let Some(manifest) = manifest {
-            let blocks = Blocks::of(path, manifest.combined.as_ref()).map(Arc::new);
-            match shards_of(path, &manifest, blocks.as_ref(), &mut hash)? {
+            let blocks = Blocks::of(&files, manifest.combined.as_ref()).map(Arc::new);
+            match shards_of(&files, &manifest, blocks.as_ref(), &mut hash)? {
                 Ok(shards) => {
-                    let made = Self::new(
+                    let mut made = Self::new(
                         path,
                         shards,
                         Some(manifest),
@@ -95,6 +106,8 @@ impl MdsReader {
                         (limit, dropped),
                     )?;
                     if made.problem.is_none() {
+                        made.files = files;
+                        made.open_shards();
                         return Ok(Self { blocks, ..made });
                     }
                     problem = made.problem;
@@ -215,6 +228,7 @@ impl MdsReader {
             inflated: Inflated::default(),
             limit,
             blocks: None,
+            files: Files::plain(path),
         };
         if reader.manifest.is_none() {
             shape::find(&mut reader)?;
@@ -225,36 +239,55 @@ impl MdsReader {
     }
 }
 
+impl MdsReader {
+    /// Opens the files of shards and indexes now rather than on first use, so that an edit may
+    /// replace them. Errors show again when they are used.
+    fn open_shards(&self) {
+        if place::is_url(&self.path) || self.shards.len() > MOST_OPENED {
+            return;
+        }
+        for shard in &self.shards {
+            shard.open_now();
+            let _ = shard.index.open(&shard.entry, &self.facts.schema);
+        }
+    }
+}
+
 /// The shards in the order of the manifest, or how the indexes disagree with it.
 fn shards_of(
-    path: &Path,
+    located: &Files,
     manifest: &Manifest,
     blocks: Option<&Arc<Blocks>>,
     hash: &mut Xxh3,
 ) -> Result<Result<Vec<ShardFile>, String>> {
-    let mut splits: Vec<(&str, PathBuf, std::vec::IntoIter<Entry>)> = Vec::new();
+    let mut splits: Vec<(&str, String, std::vec::IntoIter<Entry>)> = Vec::new();
     for shard in &manifest.shards {
         if splits.iter().all(|(split, ..)| *split != shard.split) {
-            let folder = match split_folder(path, &shard.split) {
-                Ok(folder) => folder,
+            let within = match within_split(&shard.split) {
+                Ok(within) => within,
                 Err(error) => return Ok(Err(error.to_string())),
             };
-            let (text, entries) = read_index(&folder)?;
+            let (text, entries) = read_index_at(&located.path(&format!("{within}{INDEX}")))?;
             hash.update(&text);
-            splits.push((shard.split.as_str(), folder, entries.into_iter()));
+            splits.push((shard.split.as_str(), within, entries.into_iter()));
         }
     }
     let mut files = Vec::with_capacity(manifest.shards.len());
     for (number, shard) in manifest.shards.iter().enumerate() {
         let next = splits.iter_mut().find(|(split, ..)| *split == shard.split);
-        let next = next.and_then(|(_, folder, entries)| Some((folder.clone(), entries.next()?)));
+        let next = next.and_then(|(_, within, entries)| Some((within.clone(), entries.next()?)));
         match next {
-            Some((folder, entry))
+            Some((within, entry))
                 if entry.raw_data.basename == shard.basename && entry.samples == shard.samples =>
             {
+                let stored = entry.zip_data.as_ref().unwrap_or(&entry.raw_data);
+                let stored = located.path(&format!("{within}{}", stored.basename));
+                let folder = stored.parent().map(Path::to_path_buf).unwrap_or_default();
                 let mut file = ShardFile::new(entry, folder, None);
                 let combined = blocks.map(|blocks| (blocks.clone(), number));
-                file.index = ShardIndex::named(shard.index.clone(), combined);
+                let index = shard.index.as_ref();
+                let index = index.map(|name| located.path(&format!("{within}{name}")));
+                file.index = ShardIndex::at(index, combined);
                 files.push(file);
             }
             _ => return Ok(Err(format!("its shard `{}` is not in the index", shard.basename))),
@@ -284,9 +317,12 @@ pub(crate) fn with_index(path: &Path, folders: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 pub(crate) fn read_index(folder: &Path) -> Result<(Bytes, Vec<Entry>)> {
-    let path = folder.join(INDEX);
-    let text = read_file(&path, MAX_JSON_BYTES)?;
-    let entries = parse_index(&text, &path)?;
+    read_index_at(&folder.join(INDEX))
+}
+
+pub(crate) fn read_index_at(path: &Path) -> Result<(Bytes, Vec<Entry>)> {
+    let text = read_file(path, MAX_JSON_BYTES)?;
+    let entries = parse_index(&text, path)?;
     Ok((text, entries))
 }
 

@@ -10,7 +10,7 @@ use crate::shards::{
     existing::{holds_another, is_shared, list_if_there, recorded, remove_records},
     manifest,
     record::{MAX_BYTES, Proof, Record as _, proof},
-    record_path,
+    record_path, versions,
 };
 use fdconvert_core::{Create, Error, Result, Shard, option};
 use fdconvert_storage::{
@@ -246,6 +246,7 @@ pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
 fn remove_manifest(out: &Path) -> Result<()> {
     let path = out.join(manifest::NAME);
     if exists(&path)? {
+        versions::forget(out)?;
         combined::remove(out)?;
         remove(&path)?;
     }

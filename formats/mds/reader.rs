@@ -8,7 +8,7 @@ use crate::mds::{
     shard::{Inflated, ShardFile, sample_range},
     sidecar::is_cell,
 };
-use crate::shards::combined::Blocks;
+use crate::shards::{combined::Blocks, versions::Files};
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Amount, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Look, MaxDecompressed,
@@ -27,6 +27,8 @@ pub struct MdsReader {
     pub(crate) fields: Fields,
     pub(crate) shards: Vec<ShardFile>,
     pub(crate) manifest: Option<Manifest>,
+    /// The files that the manifest names.
+    pub(crate) files: Files,
     pub(crate) problem: Option<String>,
     pub(crate) fingerprint: [u8; 16],
     pub(crate) inflated: Inflated,
@@ -92,7 +94,7 @@ impl MdsReader {
         &'a self,
         shard: &'a ShardFile,
     ) -> Result<Option<&'a Index>, String> {
-        shard.index.open(&shard.folder, &shard.entry, &self.facts.schema)
+        shard.index.open(&shard.entry, &self.facts.schema)
     }
 
     pub(crate) fn key_of(&self, index: u64, stored: &Stored<'_>) -> Result<String> {

@@ -97,6 +97,13 @@ impl ShardFile {
         Ok(bytes)
     }
 
+    /// Opens the raw file now, if it can be opened.
+    pub(crate) fn open_now(&self) {
+        if self.entry.zip_data.is_none() {
+            let _ = self.opened();
+        }
+    }
+
     fn is_away(&self) -> Result<bool> {
         Ok(self.given.is_none() && self.opened()?.here().is_none())
     }

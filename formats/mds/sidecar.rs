@@ -15,8 +15,8 @@ use std::{
 /// The index of a shard, opened on first use.
 #[derive(Debug, Default)]
 pub(crate) struct ShardIndex {
-    /// Its name in the shard's folder, if it should have one.
-    name: Option<String>,
+    /// Its path, if it should have one.
+    path: Option<PathBuf>,
     /// The blocks of all shards, if they are combined in a store, and the position of this one.
     combined: Option<(Arc<Blocks>, usize)>,
     /// The index once opened; a failure is retried.
@@ -24,23 +24,22 @@ pub(crate) struct ShardIndex {
 }
 
 impl ShardIndex {
-    pub(crate) fn named(name: Option<String>, combined: Option<(Arc<Blocks>, usize)>) -> Self {
-        Self { name, combined, opened: OnceLock::new() }
+    pub(crate) fn at(path: Option<PathBuf>, combined: Option<(Arc<Blocks>, usize)>) -> Self {
+        Self { path, combined, opened: OnceLock::new() }
     }
 
     /// Its path, if the manifest names one.
-    pub(crate) fn path(&self, folder: &Path) -> Option<PathBuf> {
-        Some(folder.join(self.name.as_ref()?))
+    pub(crate) fn path(&self) -> Option<&PathBuf> {
+        self.path.as_ref()
     }
 
     /// The index, if the manifest names one; or why it cannot be used.
     pub(crate) fn open(
         &self,
-        folder: &Path,
         entry: &Entry,
         schema: &Schema,
     ) -> Result<Option<&Index>, String> {
-        let Some(name) = &self.name else { return Ok(None) };
+        let Some(path) = &self.path else { return Ok(None) };
         if let Some(index) = self.opened.get() {
             return Ok(Some(index));
         }
@@ -53,7 +52,8 @@ impl ShardIndex {
         let index = match combined.and_then(|(blocks, number)| blocks.take(*number, parse)) {
             Some(index) => index,
             None => {
-                let block = whole(&folder.join(name)).map_err(|error| error.chain());
+                let block = whole(path).map_err(|error| error.chain());
+                let name = path.file_name().unwrap_or_default().display();
                 block.and_then(parse).map_err(|what| format!("its index {name}: {what}"))?
             }
         };

@@ -32,14 +32,15 @@ pub(crate) fn layout(reader: &MdsReader) -> Vec<Error> {
         problems.push(Error::corrupt(FORMAT, path, 0, problem.clone()));
     }
     for file in reader.manifest.iter().flat_map(|manifest| &manifest.files) {
-        if let Err(error) = check_file(&reader.path.join(&file.name), file) {
+        if let Err(error) = check_file(&reader.files.path(&file.name), file) {
             problems.push(error);
         }
     }
     if let Some(combined) = reader.manifest.as_ref().and_then(|it| it.combined.as_ref()) {
-        let index = |shard: &ShardFile| shard.index.path(&shard.folder);
+        let index = |shard: &ShardFile| shard.index.path().cloned();
         let indexes: Vec<_> = reader.shards.iter().filter_map(index).collect();
-        problems.extend(combined::verify(FORMAT, &reader.path, combined, &indexes));
+        let path = reader.files.path(&combined.name);
+        problems.extend(combined::verify(FORMAT, &path, combined, &indexes));
     }
     for shard in &reader.shards {
         if problems.len() >= MAX_LISTED {

@@ -6,7 +6,8 @@
 //! dataset is finished when it has a manifest, a JSON file that begins with a checksum of itself
 //! and is written last ([`manifest`]). The rules for replacing, removing and refusing are the same
 //! for all formats ([`existing`]). With many shards, one file has all indexes ([`combined`]).
-//! Foreign shards in a folder of images are no dataset ([`among`]).
+//! Foreign shards in a folder of images are no dataset ([`among`]). An edit makes the next version of
+//! a finished dataset ([`versions`]).
 
 pub(crate) mod among;
 pub(crate) mod combined;
@@ -14,6 +15,7 @@ pub(crate) mod combined;
 pub(crate) mod existing;
 pub(crate) mod manifest;
 pub(crate) mod record;
+pub(crate) mod versions;
 
 use std::path::{Path, PathBuf};
 

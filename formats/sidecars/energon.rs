@@ -8,9 +8,9 @@ const META: &str = ".nv-meta";
 /// Energon's version of this layout.
 const VERSION: &str = "7.4.1";
 
-pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
+/// The index of each shard.
+pub(super) fn indexes(shards: &Shards<'_>) -> Result<Vec<Output>> {
     let mut outputs = Vec::new();
-    let mut counts = Map::new();
     for file in shards.files {
         // The header of each sample, then the end of the last one.
         let (mut index, mut end) = (Vec::new(), 0);
@@ -25,8 +25,15 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
         let mut path = file.path.as_os_str().to_owned();
         path.push(".idx");
         outputs.push((path.into(), index));
-        counts.insert(shards.name_of(file)?, file.n_samples.into());
     }
+    Ok(outputs)
+}
+
+/// The folder `.nv-meta`.
+pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
+    let counts = shards.files.iter().map(|file| (file.name.clone(), file.n_samples.into()));
+    let counts: Map<_, _> = counts.collect();
+    let mut outputs = Vec::new();
     let meta = shards.out.join(META);
     let info = json!({ "energon_version": VERSION, "shard_counts": counts });
     outputs.push((meta.join(".info.json"), json(&info)));
@@ -42,7 +49,7 @@ fn split_yaml(shards: &Shards<'_>) -> Result<String> {
         let split = if split == "validation" { "val" } else { split };
         text.push_str(&format!("  {}:\n", json!(split)));
         for file in files {
-            text.push_str(&format!("  - {}\n", json!(shards.name_of(file)?)));
+            text.push_str(&format!("  - {}\n", json!(file.name)));
         }
     }
     Ok(text)

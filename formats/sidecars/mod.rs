@@ -27,7 +27,7 @@ mod wids;
 
 use fdconvert_core::{Error, FormatOption, OptionKind, Result, option};
 #[cfg(feature = "write")]
-pub(crate) use shards::{Output, ShardFile, Shards, files};
+pub(crate) use shards::{Output, ShardFile, Shards, files, files_of_all, shard_of};
 
 /// A kind of sidecar.
 struct Sidecar {
@@ -36,21 +36,25 @@ struct Sidecar {
     reader: &'static str,
     /// The formats that write it.
     formats: &'static [&'static str],
-    /// Makes the files next to shards, in a fixed order; `None` for the index, which is made with
-    /// its shard.
+    /// Makes a file for each shard; the index is made with its shard.
     #[cfg(feature = "write")]
-    files: Option<shards::Files>,
+    of_each: Option<shards::Files>,
+    /// Makes the files about all shards, in a fixed order.
+    #[cfg(feature = "write")]
+    of_all: Option<shards::Files>,
 }
 
 /// Declares the kinds, in the order of their files, and the option.
 macro_rules! table {
-    ($($name:literal, $reader:literal, $formats:expr, $files:expr;)*) => {
+    ($($name:literal, $reader:literal, $formats:expr, $of_each:expr, $of_all:expr;)*) => {
         const TABLE: &[Sidecar] = &[$(Sidecar {
             name: $name,
             reader: $reader,
             formats: &$formats,
             #[cfg(feature = "write")]
-            files: $files,
+            of_each: $of_each,
+            #[cfg(feature = "write")]
+            of_all: $of_all,
         }),*];
 
         /// The option that selects them: the same for all formats that have it.
@@ -67,17 +71,17 @@ macro_rules! table {
     };
 }
 
-// Name, reader, formats, and the function that makes the files.
+// Name, reader, formats, and the functions that make a file for each shard and those for all.
 table! {
-    "fdx", "fdconvert", ["wds"], None;
-    "dali", "NVIDIA DALI", ["wds"], Some(dali::files);
-    "wids", "wids", ["wds"], Some(wids::files);
-    "timm", "timm", ["wds"], Some(timm::files);
-    "hf", "Hugging Face datasets", ["wds"], Some(hf::files);
-    "card", "Hugging Face datasets", ["wds"], Some(card::files);
-    "croissant", "mlcroissant", ["wds", "parquet"], Some(croissant::shards::files);
-    "energon", "Megatron Energon", ["wds"], Some(energon::files);
-    "img2dataset", "tools of img2dataset", ["wds"], Some(img2dataset::files);
+    "fdx", "fdconvert", ["wds"], None, None;
+    "dali", "NVIDIA DALI", ["wds"], Some(dali::files), None;
+    "wids", "wids", ["wds"], None, Some(wids::files);
+    "timm", "timm", ["wds"], None, Some(timm::files);
+    "hf", "Hugging Face datasets", ["wds"], None, Some(hf::files);
+    "card", "Hugging Face datasets", ["wds"], None, Some(card::files);
+    "croissant", "mlcroissant", ["wds", "parquet"], None, Some(croissant::shards::files);
+    "energon", "Megatron Energon", ["wds"], Some(energon::indexes), Some(energon::files);
+    "img2dataset", "tools of img2dataset", ["wds"], Some(img2dataset::files), None;
 }
 
 /// Parses the option of a format: the names of its sidecars, in the order of the table.

@@ -1,11 +1,13 @@
 //! What a format of shards hands over. Offsets and names come from the shards themselves, by the
 //! walk that also reads other tools' shards.
-use super::TABLE;
+use super::{Sidecar, TABLE};
 use crate::tar::Group;
 use fdconvert_core::{Error, Provenance, Result, Schema};
 use std::path::{Path, PathBuf};
 
 pub(crate) struct ShardFile {
+    /// Its path within the dataset, with `/` as separator.
+    pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) split: String,
     pub(crate) n_samples: u64,
@@ -43,11 +45,32 @@ pub(super) type Files = fn(&Shards<'_>) -> Result<Vec<Output>>;
 /// `Corrupt` or `Unsupported` for an invalid shard, `Usage` when a reader does not support this
 /// dataset, `Io`.
 pub(crate) fn files(kinds: &[&str], shards: &Shards<'_>) -> Result<Vec<Output>> {
+    make(kinds, shards, |kind| [kind.of_each, kind.of_all])
+}
+
+/// Makes those files of these kinds that are about all shards.
+///
+/// # Errors
+/// As for [`files`].
+pub(crate) fn files_of_all(kinds: &[&str], shards: &Shards<'_>) -> Result<Vec<Output>> {
+    make(kinds, shards, |kind| [None, kind.of_all])
+}
+
+fn make(
+    kinds: &[&str],
+    shards: &Shards<'_>,
+    of: impl Fn(&Sidecar) -> [Option<Files>; 2],
+) -> Result<Vec<Output>> {
     let mut outputs = Vec::new();
-    for make in TABLE.iter().filter(|it| kinds.contains(&it.name)).filter_map(|it| it.files) {
+    for make in TABLE.iter().filter(|it| kinds.contains(&it.name)).flat_map(of).flatten() {
         outputs.extend(make(shards)?);
     }
     Ok(outputs)
+}
+
+/// Returns the name of a shard's files without their extension, if a sidecar is about one shard.
+pub(crate) fn shard_of(name: &str) -> Option<&str> {
+    [".tar.idx", ".idx", "_stats.json"].iter().find_map(|end| name.strip_suffix(end))
 }
 
 impl<'a> Shards<'a> {
@@ -61,15 +84,6 @@ impl<'a> Shards<'a> {
             }
         }
         splits
-    }
-
-    /// The path of a shard within the dataset's folder, with `/` as separator.
-    pub(super) fn name_of(&self, file: &ShardFile) -> Result<String> {
-        let inside = file.path.strip_prefix(self.out).ok().and_then(Path::to_str);
-        inside.map(str::to_owned).ok_or_else(|| {
-            let what = format!("{} is not within {}", file.path.display(), self.out.display());
-            Error::usage("output", what)
-        })
     }
 
     /// Calls `visit` with the samples of a shard, in order, and compares their number.

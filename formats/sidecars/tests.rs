@@ -53,7 +53,8 @@ fn files(kind: &str, out: &Path, schema: &Schema, members: &[String]) -> Result<
         let bytes = archive(keys);
         fs::write(out.join(name), &bytes).unwrap();
         let (n_samples, bytes) = (keys.len() as u64 / 2, bytes.len() as u64);
-        shards.push(ShardFile { path: out.join(name), split: split.into(), n_samples, bytes });
+        let (path, split, name) = (out.join(name), split.into(), (*name).to_owned());
+        shards.push(ShardFile { name, path, split, n_samples, bytes });
     }
     let params = [("encode".to_owned(), "keep | all".to_owned())].into();
     let made = Provenance {
@@ -272,7 +273,8 @@ fn shards_that_are_not_what_was_written_are_refused() {
     fs::write(&path, &bytes).unwrap();
     let (schema, members) = (schema(), members());
     for (n_samples, bytes) in [(2, bytes.len() as u64), (1, 5)] {
-        let file = ShardFile { path: path.clone(), split: "train".into(), n_samples, bytes };
+        let (name, split) = ("train-000000.tar".into(), "train".into());
+        let file = ShardFile { name, path: path.clone(), split, n_samples, bytes };
         let shards = Shards {
             out: folder.path(),
             files: &[file],

@@ -6,7 +6,7 @@ use serde_json::{Map, json};
 pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     let mut splits = Map::new();
     for (split, files) in shards.by_split() {
-        let names = files.iter().map(|file| shards.name_of(file)).collect::<Result<Vec<_>>>()?;
+        let names = files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>();
         let lengths: Vec<u64> = files.iter().map(|file| file.n_samples).collect();
         let facts = json!({
             "name": split,

@@ -11,7 +11,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
         let mut list = Vec::with_capacity(files.len());
         for file in files {
             list.push(json!({
-                "url": shards.name_of(file)?,
+                "url": file.name,
                 "nsamples": file.n_samples,
                 "filesize": file.bytes,
             }));

@@ -172,9 +172,10 @@ fn sidecars(
     outline: Option<&Outline>,
 ) -> Result<Vec<Output>> {
     let file = |(shard, summary): &'_ (Shard, ShardSummary)| {
-        let path = layout::tar_path(request.out, &layout::stem(shard)?);
+        let name = format!("{}.tar", layout::stem(shard)?);
+        let (path, split) = (request.out.join(&name), shard.split.clone());
         let (n_samples, bytes) = (summary.samples, summary.bytes);
-        Ok(ShardFile { path, split: shard.split.clone(), n_samples, bytes })
+        Ok(ShardFile { name, path, split, n_samples, bytes })
     };
     let files = request.shards.iter().map(file).collect::<Result<Vec<_>>>()?;
     let shards = Shards {

@@ -6,7 +6,7 @@ use crate::shards::{
     },
     manifest,
     record::{Proof, Record as _, proof},
-    record_path,
+    record_path, versions,
 };
 use crate::wds::{layout, manifest::Manifest, record::Record};
 use fdconvert_core::{Create, Error, Result, Shard, ShardSummary, option};
@@ -104,6 +104,7 @@ pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
 /// Removes the sidecars and the combined index that the manifest lists, then the manifest.
 pub(crate) fn remove_manifest(out: &Path) -> Result<()> {
     let Some(manifest) = Manifest::read(out)? else { return Ok(()) };
+    versions::forget(out)?;
     manifest.sidecars.iter().try_for_each(|file| remove(&out.join(&file.name)))?;
     manifest.combined.iter().try_for_each(|combined| remove(&out.join(&combined.name)))?;
     remove(&out.join(manifest::NAME))

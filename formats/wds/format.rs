@@ -1,5 +1,7 @@
 #[cfg(feature = "write")]
-use crate::wds::{complete, existing, writer::Writer};
+use fdconvert_core::{Edit, LogEntry, Version};
+#[cfg(feature = "write")]
+use crate::wds::{complete, edit, existing, writer::Writer};
 use crate::{
     members::npy,
     wds::{WdsReader, fields, layout},
@@ -218,6 +220,16 @@ impl Format for Wds {
     #[cfg(feature = "write")]
     fn completed(&self, out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
         existing::completed(out, fingerprint)
+    }
+
+    #[cfg(feature = "write")]
+    fn version(&self, out: &Path) -> Result<Option<Version>> {
+        edit::version(out).map(Some)
+    }
+
+    #[cfg(feature = "write")]
+    fn edit(&self, request: &Edit<'_>) -> Result<LogEntry> {
+        edit::edit(self, request)
     }
 
     fn remarks(&self, schema: &Schema, common: &Common) -> Vec<Remark> {

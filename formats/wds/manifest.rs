@@ -2,12 +2,13 @@
 use crate::shards::{
     combined::Combined,
     manifest::{self, FileFacts, MAX_BYTES, NAME, Unsealed, VERSION},
+    versions::{EditFacts, Files},
 };
 use crate::wds::format::FORMAT;
 use fdconvert_core::{Codec, Common, Error, Provenance, Result, Schema};
 use fdconvert_storage::read_if_there;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
@@ -25,12 +26,17 @@ pub(crate) struct Manifest {
     /// The indexes of all shards in one file, if there are many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) combined: Option<Combined>,
+    /// The edit that made this version, if it is not as it was packed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) edit: Option<EditFacts>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CommonFacts {
     pub(crate) codec: Option<Codec>,
     pub(crate) extension: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) distinct_stems: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +52,8 @@ pub(crate) struct ShardFacts {
 
 impl From<&Common> for CommonFacts {
     fn from(common: &Common) -> Self {
-        Self { codec: common.codec, extension: common.extension.clone() }
+        let Common { codec, distinct_stems, .. } = *common;
+        Self { codec, extension: common.extension.clone(), distinct_stems }
     }
 }
 
@@ -65,6 +72,7 @@ impl Manifest {
             shards: Vec::new(),
             sidecars: Vec::new(),
             combined: None,
+            edit: None,
         }
     }
 
@@ -75,11 +83,21 @@ impl Manifest {
     /// Reads the manifest of a folder, if it has one of this format.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(NAME);
-        let Some(text) = read_if_there(&path, MAX_BYTES)? else { return Ok(None) };
-        let damaged = |what: String| Error::corrupt(FORMAT, &path, 0, what);
-        let manifest: Self = manifest::parse(&text, FORMAT, &path, Unsealed::EndsWith(b"\n"))?;
-        manifest.check().map_err(damaged)?;
-        Ok(Some(manifest))
+        let text = read_if_there(&path, MAX_BYTES)?;
+        text.map(|text| Self::parse(&text, &path)).transpose()
+    }
+
+    /// Parses the text of a manifest; `path` is for messages.
+    pub(crate) fn parse(text: &[u8], path: &Path) -> Result<Self> {
+        let manifest: Self = manifest::parse(text, FORMAT, path, Unsealed::EndsWith(b"\n"))?;
+        manifest.check().map_err(|what| Error::corrupt(FORMAT, path, 0, what))?;
+        Ok(manifest)
+    }
+
+    /// Returns the paths of the shards' indexes.
+    pub(crate) fn indexes(&self, files: &Files) -> Vec<PathBuf> {
+        let names = self.shards.iter().filter_map(|shard| shard.index.as_ref());
+        names.map(|name| files.path(name)).collect()
     }
 
     fn check(&self) -> Result<(), String> {

@@ -45,6 +45,8 @@
 #[cfg(feature = "write")]
 mod complete;
 #[cfg(feature = "write")]
+mod edit;
+#[cfg(feature = "write")]
 mod entry_points;
 #[cfg(feature = "write")]
 mod existing;

@@ -3,11 +3,14 @@ use crate::index::Index;
 use crate::shards::{
     among::{self, Among},
     combined::Blocks,
+    manifest::NAME,
+    versions::{self, Files, OpenVersion},
 };
 use crate::tarball;
 use crate::wds::{
     WdsReader,
     infer::infer,
+    layout::index_path,
     manifest::{Manifest, ShardFacts},
     names::{self, Column},
     scan::{Scanned, samples},
@@ -67,14 +70,31 @@ impl WdsReader {
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for compressed shards that are too large.
     pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
+        if place::look_at(path)? != Kind::Folder {
+            return Self::open_files(path, None, Files::plain(path), options);
+        }
+        versions::open(path, NAME, options.version, |opened| {
+            let Some(OpenVersion { text, path: at, files, .. }) = opened else {
+                return Self::open_files(path, None, Files::plain(path), options);
+            };
+            Self::open_files(path, Some(Manifest::parse(&text, &at)?), files, options)
+        })
+    }
+
+    /// Opens the shards of a manifest, or those that are there.
+    pub(crate) fn open_files(
+        path: &Path,
+        manifest: Option<Manifest>,
+        located: Files,
+        options: &OpenOptions,
+    ) -> Result<Self> {
         let OpenOptions { max_decompressed: limit, drop_fields: dropped, .. } = options;
         let limit = *limit;
-        let is_folder = place::look_at(path)? == Kind::Folder;
-        let manifest = if is_folder { Manifest::read(path)? } else { None };
+        let is_folder = manifest.is_some() || place::look_at(path)? == Kind::Folder;
         let files: Vec<ShardFile> = match &manifest {
             Some(manifest) => {
                 let listed = manifest.shards.iter().enumerate();
-                listed.map(|(number, facts)| ShardFile::listed(path, number, facts)).collect()
+                listed.map(|(number, facts)| ShardFile::listed(&located, number, facts)).collect()
             }
             None if is_folder => {
                 shards_among_images(path)?.into_iter().map(ShardFile::found).collect()
@@ -86,7 +106,7 @@ impl WdsReader {
             return Err(Error::usage("source", what));
         }
         let mut budget = limit.total();
-        let blocks = manifest.as_ref().and_then(|it| Blocks::of(path, it.combined.as_ref()));
+        let blocks = manifest.as_ref().and_then(|it| Blocks::of(&located, it.combined.as_ref()));
         let combined = blocks.as_ref().zip(manifest.as_ref().map(|manifest| &manifest.schema));
         let opened = open_all(path, &files, |file| file.open(combined));
         let shards = files.iter().zip(opened);
@@ -106,6 +126,7 @@ impl WdsReader {
             _ => 0,
         };
         let mut reader = Self::assemble(path, manifest, shards, dropped)?;
+        reader.files = located;
         reader.combined_problem = blocks.and_then(|blocks| blocks.problem());
         Ok(reader.told(n_images_beside))
     }
@@ -174,6 +195,7 @@ impl WdsReader {
             extra,
             fingerprint: OnceLock::new(),
             combined_problem: None,
+            files: Files::plain(path),
         })
     }
 }
@@ -303,6 +325,7 @@ fn note_missing(shards: &mut [Shard], schema: &Schema, columns: &[Column]) {
 
 struct ShardFile {
     path: PathBuf,
+    index: PathBuf,
     /// Its length, if a manifest has it: then fdconvert wrote the shard, uncompressed.
     len: Option<u64>,
     number: usize,
@@ -315,12 +338,14 @@ struct Opened {
 }
 
 impl ShardFile {
-    fn listed(folder: &Path, number: usize, facts: &ShardFacts) -> Self {
-        Self { path: folder.join(&facts.name), len: Some(facts.bytes), number }
+    fn listed(files: &Files, number: usize, facts: &ShardFacts) -> Self {
+        let path = files.path(&facts.name);
+        let index = facts.index.as_ref().map_or_else(|| index_path(&path), |name| files.path(name));
+        Self { path, index, len: Some(facts.bytes), number }
     }
 
     fn found(path: PathBuf) -> Self {
-        Self { path, len: None, number: 0 }
+        Self { index: index_path(&path), path, len: None, number: 0 }
     }
 
     /// `combined` is the combined index, if any, and the fields that its blocks must have.
@@ -338,7 +363,7 @@ impl ShardFile {
         });
         let index = match index {
             Some(index) => Some(Ok(index)),
-            None => find_index(&self.path, file.len())?,
+            None => find_index(&self.path, &self.index, file.len())?,
         };
         Ok(Opened { file, index })
     }
@@ -357,7 +382,8 @@ impl ShardFile {
         } else {
             tarball::inflate(&path, &file.whole()?, limit, budget)?.into()
         };
-        let index = if is_stored { index } else { find_index(&path, archive.len())? };
+        let index =
+            if is_stored { index } else { find_index(&path, &self.index, archive.len())? };
         let (index, problem) = match index {
             None => (None, None),
             Some(Ok(index)) => (Some(index), None),

@@ -1,4 +1,5 @@
 use crate::index::EntryPointFacts;
+use crate::shards::versions::Files;
 use crate::wds::{
     kept, keys,
     manifest::Manifest,
@@ -30,6 +31,8 @@ pub struct WdsReader {
     /// Member names, in schema order.
     pub(crate) columns: Vec<Column>,
     pub(crate) manifest: Option<Manifest>,
+    /// The files that the manifest names.
+    pub(crate) files: Files,
     pub(crate) provenance: Option<Provenance>,
     pub(crate) shards: Vec<Shard>,
     /// Number of samples up to the end of each shard.

@@ -187,6 +187,7 @@ impl Wds {
             _ => names::found(paths, &reader.columns, None)?,
         };
         let file = |shard: &Shard| ShardFile {
+            name: shard.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             path: shard.path.to_path_buf(),
             split: split_of(&shard.path),
             n_samples: shard.len(),
@@ -224,7 +225,7 @@ fn combine(reader: &WdsReader) -> Result<Vec<PathBuf>> {
     let shards = reader.shards.iter();
     let indexes: Vec<_> = shards.map(|shard| layout::index_path(&shard.path)).collect();
     let is_true =
-        |known: &Combined| combined::verify(FORMAT, &reader.path, known, &indexes).is_empty();
+        |known: &Combined| combined::verify(FORMAT, &reader.path.join(&known.name), known, &indexes).is_empty();
     if manifest.combined.as_ref().is_some_and(is_true) {
         return Ok(Vec::new());
     }

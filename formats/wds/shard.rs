@@ -1,7 +1,7 @@
 use crate::{
     index::Index,
     members,
-    wds::{fields, layout, scan::Scanned},
+    wds::{fields, scan::Scanned},
 };
 use bytes::Bytes;
 use fdconvert_core::{
@@ -103,13 +103,17 @@ pub(crate) fn slots(schema: &Schema) -> Vec<Slot> {
     schema.fields.iter().map(slot).collect()
 }
 
-/// Reads the index of the shard at `path`, an archive of `archive_len` bytes, if it has one; the
+/// Reads the index at `index` of the shard at `path`, an archive of `archive_len` bytes, if it has one; the
 /// inner error says why it cannot be used.
-pub(crate) fn find_index(path: &Path, archive_len: u64) -> Result<Option<Result<Index, String>>> {
+pub(crate) fn find_index(
+    path: &Path,
+    index: &Path,
+    archive_len: u64,
+) -> Result<Option<Result<Index, String>>> {
     if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("tar")) {
         return Ok(None);
     }
-    let block = match place::whole(&layout::index_path(path)) {
+    let block = match place::whole(index) {
         Ok(block) => block,
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Ok(None);

@@ -1,11 +1,12 @@
 //! Checks of every rule of `SPEC.md`, on a whole dataset or on one sample.
 use crate::index::Index;
 use crate::members;
-use crate::shards::{combined, manifest::FileFacts, record::read, record_path};
+use crate::shards::{
+    combined, manifest::FileFacts, record::read, record_path, versions::Files,
+};
 use crate::wds::{
     WdsReader, fields,
     format::FORMAT,
-    layout,
     record::Record,
     scan::{Member, samples},
     shard::{Contents, IndexProblem, Refusal, Shard, Slot},
@@ -92,11 +93,10 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
                 what,
             ));
         }
-        all.extend(manifest.sidecars.iter().filter_map(|file| sidecar(&reader.path, file)));
+        all.extend(manifest.sidecars.iter().filter_map(|file| sidecar(&reader.files, file)));
         if let Some(combined) = &manifest.combined {
-            let shards = reader.shards.iter();
-            let indexes: Vec<_> = shards.map(|shard| layout::index_path(&shard.path)).collect();
-            all.extend(combined::verify(FORMAT, &reader.path, combined, &indexes));
+            let path = reader.files.path(&combined.name);
+            all.extend(combined::verify(FORMAT, &path, combined, &manifest.indexes(&reader.files)));
         }
     } else if place::is_folder(&reader.path.join(crate::shards::RECORDS)) {
         // A writer of done-records also writes a manifest in the end.
@@ -211,8 +211,8 @@ fn record(shard: &Shard, found: &(u64, u64, String), problems: &mut Problems<'_>
     }
 }
 
-fn sidecar(folder: &Path, file: &FileFacts) -> Option<Error> {
-    let path = folder.join(&file.name);
+fn sidecar(files: &Files, file: &FileFacts) -> Option<Error> {
+    let path = files.path(&file.name);
     match place::whole(&path) {
         Err(error) => Some(error),
         Ok(bytes) => {

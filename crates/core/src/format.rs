@@ -1,6 +1,7 @@
 use crate::{
-    Codec, Encoded, Error, FormatOption, ImageHeader, MaxDecompressed, OptionValues, Provenance,
-    Reader, Remark, Result, Sample, Schema, Skipped, SplitChoice,
+    Codec, Edit, Encoded, Error, FormatOption, ImageHeader, LogEntry, MaxDecompressed,
+    OptionValues, Provenance, Reader, Remark, Result, Sample, Schema, Skipped, SplitChoice,
+    Version,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -302,6 +303,26 @@ pub trait Format: Send + Sync {
         Ok(false)
     }
 
+    /// Returns the current version of a dataset, after completing an edit that was interrupted
+    /// behind its commit. `None`, the default, for layouts that are written once.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Version` or `Io` for the manifest; `Usage` for a dataset without one.
+    fn version(&self, _out: &Path) -> Result<Option<Version>> {
+        Ok(None)
+    }
+
+    /// Makes the next version of a dataset from kept and staged shards; takes the files of the
+    /// staged ones over. Until the manifest is replaced the dataset is the current version, then
+    /// the next one.
+    ///
+    /// # Errors
+    /// `Usage` if another edit was faster, `Corrupt`, `Io`.
+    fn edit(&self, _edit: &Edit<'_>) -> Result<LogEntry> {
+        let what = format!("a {} is written once, and has no versions", self.name());
+        Err(Error::usage("dataset", what))
+    }
+
     /// Opens a dataset with the default options.
     ///
     /// # Errors
@@ -328,6 +349,8 @@ pub struct OpenOptions {
     /// readable, nor present in every sample. The source lists them as [dropped
     /// fields](crate::SourceFacts::dropped_fields).
     pub drop_fields: Vec<String>,
+    /// Number of the version to open; `None` for the current one.
+    pub version: Option<u64>,
 }
 
 impl OpenOptions {

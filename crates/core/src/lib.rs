@@ -53,6 +53,7 @@ mod splits;
 mod subset;
 mod turn;
 mod units;
+mod version;
 
 pub use ahead::{Ahead, Coming, Window};
 pub use array::{ArraySpec, DType};
@@ -90,3 +91,4 @@ pub use splits::{
 pub use subset::{Indices, Subset, indices_of_splits};
 pub use turn::Turn;
 pub use units::{bandwidth, images_per_s, size};
+pub use version::{Edit, LogEntry, NextShard, Version};

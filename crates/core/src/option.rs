@@ -115,6 +115,7 @@ options! {
     FORMATS "formats",
     JPEG_INDEX "jpeg_index",
     JPEG_QUALITY "jpeg_quality",
+    KEEP_VERSIONS "keep_versions",
     KEYS "keys",
     LABELS "labels",
     LABEL_COLUMNS "label_columns",

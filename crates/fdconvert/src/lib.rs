@@ -48,6 +48,7 @@ mod diff;
 mod document;
 mod drop_fields;
 mod duplicates;
+mod edit;
 mod formula;
 mod images;
 mod inputs;
@@ -86,6 +87,7 @@ mod verify;
 pub use dataset::{Dataset, concat, mix, open, open_with};
 pub use diff::{DiffOptions, Differences, diff};
 pub use duplicates::{Duplicates, DuplicatesOptions, find_duplicates};
+pub use edit::{Append, Edited, Remove, Update, kept_versions, log};
 pub use inspect::{InspectOptions, Inspected, inspect};
 pub use merge::{Merged, merge};
 pub use options::{
@@ -106,8 +108,8 @@ pub use verify::{Verified, VerifyOptions, verify};
 
 pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Subsampling};
 pub use fdconvert_core::{
-    Amount, Codec, Encoded, Error, FieldSpec, Image, Indices, Kind, Look, Pixels, Reader, Result,
-    Sample, Schema, Skipped, Source, SourceFacts, SplitChoice, Value,
+    Amount, Codec, Encoded, Error, FieldSpec, Image, Indices, Kind, LogEntry, Look, Pixels, Reader,
+    Result, Sample, Schema, Skipped, Source, SourceFacts, SplitChoice, Value,
 };
 pub use fdconvert_loader::{
     Access, Batch, Builder as LoaderBuilder, DType, Datasets, DeviceOptions, Failures, Label, Last,
@@ -142,6 +144,7 @@ pub mod results {
 pub mod plumbing {
     pub use crate::{
         document::document,
+        edit::log_document,
         formula::FormulaOutput,
         launcher::PartOf,
         options::TimeSpan,

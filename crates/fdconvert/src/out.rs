@@ -113,7 +113,8 @@ pub(crate) fn check_place<'a>(
     for input in inputs {
         let real = match is_url(input) {
             true => input.clone(),
-            false => fs::canonicalize(input).map_err(Error::io("open", input))?,
+            false => fs::canonicalize(fdconvert_reader::without_version(input))
+                .map_err(Error::io("open", input))?,
         };
         let (out, input) = (out.display(), input.display());
         let what = if real_out == real {

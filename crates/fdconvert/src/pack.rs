@@ -96,7 +96,12 @@ macro_rules! run_setters {
             self.$($run).+.max_failures = n.into();
             self
         }
+    };
+}
 
+/// Defines the setter of the option to replace an output, beside [`run_setters`].
+macro_rules! overwrite_setter {
+    ($($run:ident).+) => {
         /// Allows replacing an existing output.
         #[must_use]
         pub fn overwrite(mut self, overwrite: bool) -> Self {
@@ -105,7 +110,7 @@ macro_rules! run_setters {
         }
     };
 }
-pub(crate) use run_setters;
+pub(crate) use {overwrite_setter, run_setters};
 
 impl Pack {
     /// Packs `sources` (folders of images, packed datasets, recipes for fractals), one after the
@@ -224,6 +229,7 @@ impl Pack {
     }
 
     run_setters!(run);
+    overwrite_setter!(run);
 
     /// Packs, and returns the report.
     ///

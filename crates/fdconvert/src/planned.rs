@@ -8,7 +8,7 @@ use crate::{
     options::from_object,
     out,
     outcome::Outcome,
-    pack::{run_from_json, run_setters},
+    pack::{overwrite_setter, run_from_json, run_setters},
     resolve::{Asked, Resolved, decided, resolve},
     samples::Samples,
     sources::Opening,
@@ -178,6 +178,7 @@ impl Planned {
     }
 
     run_setters!(job.run);
+    overwrite_setter!(job.run);
 
     /// Sets options from one JSON object: `threads`, `buffer`, `on_error`, `max_failures` and
     /// `overwrite`, and, as text, `part` with `parts`.

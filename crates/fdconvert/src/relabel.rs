@@ -10,6 +10,15 @@ pub(crate) fn join(
     labels: &Path,
     folder: &Folder,
 ) -> Result<Box<dyn Source>> {
+    Ok(Box::new(table(dataset, labels, folder)?))
+}
+
+/// Joins the dataset and the table, and keeps their type.
+pub(crate) fn table(
+    dataset: Box<dyn Source>,
+    labels: &Path,
+    folder: &Folder,
+) -> Result<Relabelled> {
     let extension = labels.extension().unwrap_or_default().to_ascii_lowercase();
     if !matches!(extension.to_str(), Some("csv" | "tsv" | "jsonl" | "ndjson" | "txt")) {
         let what = format!(

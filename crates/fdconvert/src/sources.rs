@@ -103,7 +103,7 @@ impl Opening<'_> {
             self.refuse_beside(path)?;
             return Ok(Box::new(open_recipe(recipe, self.context)?));
         }
-        place::look_at(path)?;
+        place::look_at(&fdconvert_reader::without_version(path))?;
         // A million files take a while to list.
         let opening = self.context.progress.stage(Stage::Opening);
         opening.on(&path.display().to_string());

@@ -57,7 +57,7 @@ impl Relabelled {
     /// # Errors
     /// `Usage` for keys without a sample, and for fields that some samples would lack or have in
     /// another kind.
-    pub fn join(inner: Box<dyn Source>, table: Box<dyn KeyTable>) -> Result<Box<dyn Source>> {
+    pub fn join(inner: Box<dyn Source>, table: Box<dyn KeyTable>) -> Result<Self> {
         let mut numbers: BTreeMap<String, usize> = table.keys().into_iter().zip(0..).collect();
         let n_listed = numbers.len();
         let rows = (0..inner.len()).map(|index| numbers.remove(&inner.key(index)));
@@ -160,7 +160,35 @@ impl Relabelled {
             // The dataset's origin says nothing about the labels of a table.
             facts.label_origin = None;
         }
-        Ok(Box::new(Self { inner, table, facts, rows, columns, renumbered }))
+        Ok(Self { inner, table, facts, rows, columns, renumbered })
+    }
+
+    /// Returns the samples, ascending, for which the table has another value than the source.
+    ///
+    /// # Errors
+    /// Those of reading the source.
+    pub fn changed(&self) -> Result<Vec<u64>> {
+        let mut changed = Vec::new();
+        for (index, _) in (0..).zip(&self.rows).filter(|(_, row)| row.is_some()) {
+            let n_own = self.inner.schema().fields.len();
+            for field in 0..self.schema().fields.len() {
+                if self.said(index, field).is_none() {
+                    continue;
+                }
+                let own = if field < n_own { self.inner.value(index, field)? } else { None };
+                if !is_same(self.value(index, field)?.as_ref(), own.as_ref()) {
+                    changed.push(index);
+                    break;
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Returns bytes that change when the table does.
+    #[must_use]
+    pub fn table_identity(&self) -> Vec<u8> {
+        self.table.identity()
     }
 
     fn row(&self, index: u64) -> Option<usize> {
@@ -184,6 +212,16 @@ impl Relabelled {
             }
             (value, _) => value,
         }
+    }
+}
+
+/// Returns true if two values are known and the same.
+fn is_same(one: Option<&Value<Image>>, other: Option<&Value<Image>>) -> bool {
+    match (one, other) {
+        (Some(Value::Int(one)), Some(Value::Int(other))) => one == other,
+        (Some(Value::Float(one)), Some(Value::Float(other))) => one.to_bits() == other.to_bits(),
+        (Some(Value::Text(one)), Some(Value::Text(other))) => one == other,
+        _ => false,
     }
 }
 

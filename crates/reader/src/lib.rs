@@ -21,7 +21,8 @@ pub use fdconvert_core::{
     Provenance, Reader, Result, Sample, Schema, Skipped, Source, SourceFacts, SplitChoice, Value,
 };
 pub use fdconvert_formats::{
-    formats, is_image_folder, is_path, names_of, open, open_with, recognise,
+    formats, is_image_folder, is_path, names_of, open, open_with, recognise, version_of,
+    without_version,
 };
 /// Errors instead of the end of the process if a mapped file cannot be read.
 pub use fdconvert_storage::sigbus;

@@ -15,7 +15,7 @@ mod write;
 pub(crate) use read::Blocks;
 pub(crate) use verify::verify;
 #[cfg(feature = "write")]
-pub(crate) use write::{remove, write};
+pub(crate) use write::{edited, remove, write};
 
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,13 @@ const ALIGNMENT: u64 = 8;
 pub(crate) struct Combined {
     /// Name of the file, next to the manifest.
     pub(crate) name: String,
-    /// Lengths of the blocks in bytes, in the order of the manifest's shards.
+    /// Lengths of the blocks in bytes, in the order of the manifest's shards unless
+    /// [`blocks`](Self::blocks) says otherwise.
     pub(crate) lengths: Vec<u64>,
+    /// For each shard of the manifest the number of its block, or null if only its own file has it:
+    /// after an edit, which leaves the file as it is where that is possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) blocks: Option<Vec<Option<usize>>>,
 }
 
 /// Place of the block of a shard in the file.
@@ -50,13 +55,27 @@ struct Place {
 impl Combined {
     /// Checks the description in a manifest of `n_shards` shards.
     pub(crate) fn check(&self, n_shards: usize) -> Result<(), String> {
-        if self.lengths.len() != n_shards {
-            let n_blocks = self.lengths.len();
-            return Err(format!("its combined index has {n_blocks} blocks for {n_shards} shards"));
+        let n_blocks = self.lengths.len();
+        let n_described = self.blocks.as_ref().map_or(n_blocks, Vec::len);
+        if n_described != n_shards {
+            return Err(format!(
+                "its combined index has {n_described} blocks for {n_shards} shards"
+            ));
+        }
+        if self.blocks.iter().flatten().flatten().any(|&block| block >= n_blocks) {
+            return Err("its combined index does not have all of the blocks".into());
         }
         match self.places() {
             Some(_) => Ok(()),
             None => Err("its combined index is longer than a file can be".into()),
+        }
+    }
+
+    /// Returns the number of a shard's block.
+    fn block(&self, shard: usize) -> Option<usize> {
+        match &self.blocks {
+            Some(blocks) => blocks.get(shard).copied().flatten(),
+            None => Some(shard),
         }
     }
 

@@ -1,9 +1,10 @@
 use super::{Combined, Place, total};
+use crate::shards::versions::Files;
 use bytes::Bytes;
 use fdconvert_storage::{Blob, open_all, place::is_url};
 use std::{
     ops::Range,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Mutex, OnceLock, PoisonError},
 };
 
@@ -28,22 +29,23 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// Creates the blocks of the dataset in `folder`, if its manifest has a combined index. `None`
     /// for files: mapping the index of each shard is as fast as a part of a large file.
-    pub(crate) fn of(folder: &Path, combined: Option<&Combined>) -> Option<Self> {
-        let combined = combined.filter(|_| is_url(folder))?.clone();
-        let path = folder.join(&combined.name);
+    pub(crate) fn of(files: &Files, combined: Option<&Combined>) -> Option<Self> {
+        let combined = combined.filter(|_| is_url(&files.folder()))?.clone();
+        let path = files.path(&combined.name);
         Some(Self { path, combined, read: OnceLock::new(), problem: Mutex::default() })
     }
 
-    /// Parses the block of a shard with `parse`; `None` if it is missing, or `parse` finds that it
+    /// Parses the block of a shard with `parse`; `None` if only its own file has it, it is missing, or `parse` finds that it
     /// belongs to another shard.
     pub(crate) fn take<T>(
         &self,
         number: usize,
         parse: impl FnOnce(Bytes) -> Result<T, String>,
     ) -> Option<T> {
+        let block = self.combined.block(number)?;
         let read = self.read.get_or_init(|| self.read_all());
         let missing = || Err("the manifest does not list its block".to_owned());
-        let block = read.get(number).cloned().unwrap_or_else(missing);
+        let block = read.get(block).cloned().unwrap_or_else(missing);
         match block.and_then(parse) {
             Ok(parsed) => Some(parsed),
             Err(what) => {
@@ -121,10 +123,11 @@ fn cut(blob: &Blob, places: &[Place]) -> Vec<Result<Bytes, String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn places(lengths: &[u64]) -> Vec<Place> {
         let lengths = lengths.to_vec();
-        Combined { name: "x".into(), lengths }.places().unwrap()
+        Combined { name: "x".into(), lengths, blocks: None }.places().unwrap()
     }
 
     #[test]
@@ -149,9 +152,10 @@ mod tests {
 
     #[test]
     fn files_have_no_use_for_it() {
-        let combined = Combined { name: "x".into(), lengths: vec![1] };
-        assert!(Blocks::of(Path::new("here"), Some(&combined)).is_none());
-        assert!(Blocks::of(Path::new("s3://b/there"), None).is_none());
-        assert!(Blocks::of(Path::new("s3://b/there"), Some(&combined)).is_some());
+        let combined = Combined { name: "x".into(), lengths: vec![1], blocks: None };
+        let of = |folder: &str, combined| Blocks::of(&Files::plain(Path::new(folder)), combined);
+        assert!(of("here", Some(&combined)).is_none());
+        assert!(of("s3://b/there", None).is_none());
+        assert!(of("s3://b/there", Some(&combined)).is_some());
     }
 }

@@ -55,7 +55,34 @@ pub(crate) fn write(
         rest = later;
     }
     file.commit(true)?;
-    Ok(Some(Combined { name: NAME.to_owned(), lengths }))
+    Ok(Some(Combined { name: NAME.to_owned(), lengths, blocks: None }))
+}
+
+/// Returns the combined index of the next version of a dataset: that of the version `before` while
+/// all but a few shards have a block in it, else one that is written to `stage`. `kept` has the
+/// position of each shard in the version before, if it was there. With `renew` nothing stays of
+/// shards that are gone.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn edited(
+    before: Option<&Combined>,
+    kept: &[Option<usize>],
+    renew: bool,
+    indexes: &[PathBuf],
+    stage: (&Path, [u8; 16]),
+) -> Result<Option<Combined>> {
+    let blocks = |before: &Combined| -> Vec<Option<usize>> {
+        kept.iter().map(|shard| before.block((*shard)?)).collect()
+    };
+    if let Some(before) = before.filter(|_| !renew && indexes.len() == kept.len()) {
+        let blocks = blocks(before);
+        if blocks.iter().filter(|block| block.is_none()).count() <= MOST_APART {
+            return Ok(Some(Combined { blocks: Some(blocks), ..before.clone() }));
+        }
+    }
+    let (stage, fingerprint) = stage;
+    write(stage, indexes, fingerprint, true)
 }
 
 /// Removes the combined index of a dataset that no longer has one, and the unfinished one of a

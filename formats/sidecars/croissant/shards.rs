@@ -28,7 +28,7 @@ pub(in crate::sidecars) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     for file in shards.files {
         let archive = Blob::open(&file.path)?.whole()?;
         let sha256 = Sha256::digest(&archive);
-        distribution.push(object(&shards.name_of(file)?, "application/x-tar", file.bytes, &sha256));
+        distribution.push(object(&file.name, "application/x-tar", file.bytes, &sha256));
         for group in groups(&archive) {
             let group = group.map_err(|error| error.at(&file.path))?;
             let key = String::from_utf8_lossy(&group.key).into_owned();
@@ -121,7 +121,7 @@ fn put(table: &mut String, text: &str) {
 fn images(shards: &Shards<'_>) -> Result<Value> {
     let names = shards.schema.first_image().and_then(|at| shards.members.get(at));
     let names: Vec<&str> = names.map_or_else(Vec::new, |names| names.split(';').collect());
-    let archives = shards.files.iter().map(|file| Ok(json!({"@id": shards.name_of(file)?})));
+    let archives = shards.files.iter().map(|file| Ok(json!({"@id": file.name})));
     Ok(json!({
         "@type": "cr:FileSet",
         "@id": "images",

@@ -1,6 +1,6 @@
 //! Checks, removal and creation of output names.
 use super::{is_missing, is_url};
-use crate::{create_new, store};
+use crate::{Scratch, create_new, fault, partial_path, read_if_there, rename, replace, store};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use std::{
@@ -39,6 +39,65 @@ pub fn remove(path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Gives a complete file another name in its file system, or an object another key in its store,
+/// and replaces what has it; returns false if there is no such file. Not durable before the folder
+/// is [synced](crate::sync_folder_of).
+///
+/// # Errors
+/// `Usage` for a name that something other than a file has, `Io`.
+pub fn rename_to(from: &Path, to: &Path) -> Result<bool> {
+    if is_url(from) {
+        let is_copied = store::copy(from, to)?;
+        if is_copied {
+            store::delete(from)?;
+        }
+        return Ok(is_copied);
+    }
+    fault::on_write(to, 0).map_err(Error::io("rename into place", to))?;
+    if !exists(from)? {
+        return Ok(false);
+    }
+    rename::replace(from, to).map(|()| true)
+}
+
+/// Gives the contents of a complete file a second name, which stays when the first one is replaced:
+/// a hard link where the file system has them, else a copy. Does nothing if there is no such file,
+/// or the name is taken.
+///
+/// # Errors
+/// `Io`.
+pub fn keep_as(from: &Path, to: &Path) -> Result<()> {
+    if is_url(from) {
+        return if exists(to)? { Ok(()) } else { store::copy(from, to).map(|_| ()) };
+    }
+    if exists(to)? || !exists(from)? {
+        return Ok(());
+    }
+    fault::on_write(to, 0).map_err(Error::io("link", to))?;
+    if fs::hard_link(from, to).is_ok() {
+        return Ok(());
+    }
+    let scratch = Scratch::open(&partial_path(to))?;
+    scratch.own();
+    fs::copy(from, scratch.path()).map_err(Error::io("copy", from))?;
+    scratch.commit(to, true)
+}
+
+/// Replaces a small file that has the bytes `old`; returns false if it has others by then, which
+/// stay. A store compares by itself; of files the caller holds a lock that all writers take.
+///
+/// # Errors
+/// As for [`replace`].
+pub fn swap(path: &Path, old: &[u8], new: &[u8]) -> Result<bool> {
+    if is_url(path) {
+        return store::swap(path, old, Bytes::copy_from_slice(new));
+    }
+    if read_if_there(path, u64::MAX)?.is_none_or(|found| found != old) {
+        return Ok(false);
+    }
+    replace(path, new).map(|()| true)
 }
 
 /// Aborts unfinished uploads of any tool to objects at or below a URL that started at least

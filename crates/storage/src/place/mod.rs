@@ -19,7 +19,7 @@ pub use crate::store::{
 };
 use bytes::Bytes;
 #[cfg(feature = "write")]
-pub use change::{abort_unfinished, exists, put_new, remove};
+pub use change::{abort_unfinished, exists, keep_as, put_new, remove, rename_to, swap};
 use fdconvert_core::{Error, Result};
 use std::{
     fs,
@@ -145,6 +145,46 @@ pub fn list_below(folder: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> R
         return store::list_below(folder, take);
     }
     Err(Error::usage("location", format!("{} is not in a store", folder.display())))
+}
+
+/// Lists the files at any depth below a folder, sorted: their paths in it, with `/` between folders.
+/// Empty if the folder does not exist. Links, and names that are not UTF-8, are left out.
+///
+/// # Errors
+/// `Io`, also for servers that cannot list.
+pub fn files_below(folder: &Path) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    if is_url(folder) {
+        list_below(folder, &mut |found| {
+            files.extend(String::from_utf8(found.path));
+            Ok(())
+        })?;
+    } else {
+        add_files_below(folder, "", &mut files)?;
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+fn add_files_below(folder: &Path, prefix: &str, files: &mut Vec<String>) -> Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(cause) if is_missing(&cause) => return Ok(()),
+        Err(cause) => return Err(Error::io("list", folder)(cause)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(Error::io("list", folder))?;
+        let kind = entry.file_type().map_err(Error::io("list", folder))?;
+        let Some(name) = entry.file_name().to_str().map(|name| format!("{prefix}{name}")) else {
+            continue;
+        };
+        if kind.is_dir() {
+            add_files_below(&entry.path(), &format!("{name}/"), files)?;
+        } else if kind.is_file() {
+            files.push(name);
+        }
+    }
+    Ok(())
 }
 
 /// Describes the objects with unreadable names that were omitted from the lists of a store, at or

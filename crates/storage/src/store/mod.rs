@@ -48,7 +48,7 @@ pub(crate) use stat::stat;
 use std::path::Path;
 pub(crate) use unfinished::abort_unfinished;
 pub use whole::Wholes;
-pub(crate) use write::{Upload, delete, put, put_new, refuse_read_only, staging_file};
+pub(crate) use write::{Upload, copy, delete, put, put_new, refuse_read_only, staging_file, swap};
 
 /// Forgets the remembered answers for a path and the folders above it, after this process changed
 /// it.

@@ -164,6 +164,14 @@ mod writing {
         refuse(path)
     }
 
+    pub(crate) fn swap(path: &Path, _: &[u8], _: Bytes) -> Result<bool> {
+        refuse(path)
+    }
+
+    pub(crate) fn copy(path: &Path, _: &Path) -> Result<bool> {
+        refuse(path)
+    }
+
     pub(crate) fn delete(path: &Path) -> Result<()> {
         refuse(path)
     }
@@ -174,5 +182,5 @@ mod writing {
 }
 #[cfg(feature = "write")]
 pub(crate) use writing::{
-    Upload, abort_unfinished, delete, put, put_new, refuse_read_only, staging_file,
+    Upload, abort_unfinished, copy, delete, put, put_new, refuse_read_only, staging_file, swap,
 };

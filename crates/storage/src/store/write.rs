@@ -14,8 +14,8 @@ use crate::unnamed;
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use object_store::{
-    Attribute, Attributes, Error as Cause, MultipartUpload, ObjectStoreExt as _, PutMode,
-    PutMultipartOptions, PutOptions,
+    Attribute, Attributes, Error as Cause, GetOptions, MultipartUpload, ObjectStoreExt as _,
+    PutMode, PutMultipartOptions, PutOptions, UpdateVersion,
 };
 use std::{borrow::Cow, fmt, fs::File, io, mem, path::Path, time::Duration};
 use tokio::task::JoinSet;
@@ -78,6 +78,59 @@ fn put_as(location: &Location, bytes: Bytes, mark: Option<&str>, mode: PutMode) 
     });
     crate::store::forget(&location.path);
     put.map(|_| ()).map_err(|cause| error::of("write", location, cause))
+}
+
+/// Replaces an object that has the bytes `old`; returns false if it has others by then. The store
+/// compares, so that of several writers one succeeds.
+///
+/// # Errors
+/// As for [`put`].
+pub(crate) fn swap(path: &Path, old: &[u8], new: Bytes) -> Result<bool> {
+    let location = writable(path)?;
+    let client = Client::of(&location)?;
+    count::request();
+    let found = client.write(async {
+        let found = client.store.get_opts(&location.key, GetOptions::default()).await?;
+        let meta = found.meta.clone();
+        Ok::<_, Cause>((meta, found.bytes().await?))
+    });
+    let (meta, bytes) = match found {
+        Ok(found) => found,
+        Err(Cause::NotFound { .. }) => return Ok(false),
+        Err(cause) => return Err(error::of("read", &location, cause)),
+    };
+    if bytes != old {
+        // Also if the answer to an earlier try was lost.
+        return Ok(bytes == new);
+    }
+    let mode = PutMode::Update(UpdateVersion { e_tag: meta.e_tag, version: meta.version });
+    let options = PutOptions { mode, ..PutOptions::default() };
+    count::request();
+    let put = client.write(client.store.put_opts(&location.key, new.clone().into(), options));
+    crate::store::forget(path);
+    match put {
+        Ok(_) => Ok(true),
+        // Perhaps this process's own, if its answer was lost and the request repeated.
+        Err(Cause::Precondition { .. } | Cause::NotModified { .. }) => {
+            Ok(object::read_if_there(path, u64::MAX)?.is_some_and(|found| found == new))
+        }
+        Err(cause) => Err(error::of("write", &location, cause)),
+    }
+}
+
+/// Copies an object within its store; returns false if there is none.
+///
+/// # Errors
+/// As for [`put`].
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<bool> {
+    let (from, to) = (writable(from)?, writable(to)?);
+    let client = Client::of(&to)?;
+    let copied = until_answered(&client, || client.write(client.store.copy(&from.key, &to.key)));
+    crate::store::forget(&to.path);
+    match copied.map_err(|cause| error::of("copy", &from, cause)) {
+        Err(error) if find::is_missing(&error) => Ok(false),
+        copied => copied.map(|()| true),
+    }
 }
 
 /// Deletes an object, if it exists.
