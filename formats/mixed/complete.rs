@@ -12,7 +12,7 @@ use crate::shards::{
     existing::{holds_another, list_if_there, remove_records},
     manifest::publish,
     record::read,
-    record_path,
+    record_path, versions,
 };
 use crate::wds;
 use fdconvert_core::{
@@ -81,7 +81,17 @@ pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
 pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
     let records = shards.iter().map(|shard| Ok(record_path(out, &wds::stem(shard)?)));
     remove_records(&records.collect::<Result<Vec<_>>>()?)?;
-    remove(&out.join(MANIFEST))
+    remove_manifest(out)
+}
+
+/// Removes the manifest, if there is one, and the versions before it.
+pub(crate) fn remove_manifest(out: &Path) -> Result<()> {
+    let path = out.join(MANIFEST);
+    if exists(&path)? {
+        versions::forget(out)?;
+        remove(&path)?;
+    }
+    Ok(())
 }
 
 /// Checks that a shard has a record, which belongs to this run and matches its summary.

@@ -1,6 +1,8 @@
 #[cfg(feature = "write")]
+use fdconvert_core::{Edit, LogEntry, Version};
+#[cfg(feature = "write")]
 use crate::mixed::{
-    complete,
+    complete, edit,
     writer::{self, Writer},
 };
 use crate::mixed::{
@@ -37,7 +39,7 @@ impl Mixed {
     /// `Io`; `Corrupt` or `Version` when the manifest or a codec's folder cannot be read or they do
     /// not belong together.
     pub fn open_dataset(&self, path: &Path) -> Result<MixedReader> {
-        MixedReader::open(path)
+        MixedReader::open(path, None)
     }
 }
 
@@ -139,8 +141,18 @@ impl Format for Mixed {
         complete::completed(out, fingerprint)
     }
 
-    fn open_with(&self, path: &Path, _: &OpenOptions) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(self.open_dataset(path)?))
+    #[cfg(feature = "write")]
+    fn version(&self, out: &Path) -> Result<Option<Version>> {
+        edit::version(out).map(Some)
+    }
+
+    #[cfg(feature = "write")]
+    fn edit(&self, request: &Edit<'_>) -> Result<LogEntry> {
+        edit::edit(self, request)
+    }
+
+    fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(MixedReader::open(path, options.version)?))
     }
 }
 

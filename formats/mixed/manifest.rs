@@ -4,7 +4,10 @@ use crate::mixed::{
     order::Order,
     record::{decode, present},
 };
-use crate::shards::manifest::{self, MAX_BYTES, Unsealed, VERSION};
+use crate::shards::{
+    manifest::{self, MAX_BYTES, Unsealed, VERSION},
+    versions::EditFacts,
+};
 use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
 use fdconvert_storage::{SEALED_START, place, read_file};
 use serde::{Deserialize, Serialize};
@@ -22,6 +25,9 @@ pub(crate) struct Manifest {
     pub(crate) provenance: Provenance,
     pub(crate) shards: Vec<ShardFacts>,
     pub(crate) order: String,
+    /// The edit that made this version, if it is not as it was packed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) edit: Option<EditFacts>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +66,7 @@ impl Manifest {
             provenance,
             shards: Vec::new(),
             order: String::new(),
+            edit: None,
         }
     }
 

@@ -50,6 +50,8 @@
 
 #[cfg(feature = "write")]
 mod complete;
+#[cfg(feature = "write")]
+mod edit;
 mod format;
 mod layout;
 mod manifest;

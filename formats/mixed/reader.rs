@@ -1,18 +1,22 @@
 use crate::index::EntryPointFacts;
 use crate::mixed::{
-    layout::{CODECS, FORMAT, MANIFEST, folder},
+    layout::{CODECS, FORMAT, MANIFEST, folder, folder_name},
     manifest::{CodecFacts, Manifest},
     order::Order,
     verify,
 };
-use crate::wds::{Wds, WdsReader};
+use crate::shards::{
+    manifest::{MAX_BYTES, NAME},
+    versions::{self, Files, OpenVersion},
+};
+use crate::wds::WdsReader;
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Amount, Codec, Encoded, Error, Extent, Image, Kind, Look, Provenance, Reader, Remark,
     Result, Sample, Source, SourceFacts, Value, packed_splits,
 };
 use fdconvert_jpeg::grid_of;
-use fdconvert_storage::{name_of, place};
+use fdconvert_storage::{name_of, place, read_if_there};
 use serde_json::{Map, Value as Json, json};
 use std::{
     path::{Path, PathBuf},
@@ -27,6 +31,7 @@ pub struct MixedReader {
     pub(crate) path: PathBuf,
     facts: SourceFacts,
     pub(crate) manifest: Manifest,
+    pub(crate) files: Files,
     pub(crate) order: Order,
     /// By code; `None` for a codec without a sample.
     pub(crate) parts: [Option<WdsReader>; CODECS.len()],
@@ -80,19 +85,28 @@ impl<'a> Stratum<'a> {
 }
 
 impl MixedReader {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        let manifest_path = path.join(MANIFEST);
-        let (manifest, order) = Manifest::read(&manifest_path)?;
+    pub(crate) fn open(path: &Path, version: Option<u64>) -> Result<Self> {
+        versions::open(path, MANIFEST, version, |opened| match opened {
+            Some(opened) => Self::open_version(path, &opened),
+            // With the error of the missing file.
+            None => Manifest::read(&path.join(MANIFEST)).and_then(|_| Self::open(path, version)),
+        })
+    }
+
+    fn open_version(path: &Path, opened: &OpenVersion) -> Result<Self> {
+        let (manifest, order) = Manifest::parse(&opened.text, &opened.path)?;
+        let files = opened.files.clone();
         let mut parts = [const { None }; CODECS.len()];
         for (codec, part) in CODECS.into_iter().zip(&mut parts) {
             if let Some(facts) = manifest.codecs.iter().find(|facts| facts.codec == codec) {
-                *part = Some(open_part(path, &manifest, facts)?);
+                *part = Some(open_part(path, &files, &manifest, facts)?);
             }
         }
         let name = name_of(path)?.unwrap_or_else(|| FORMAT.into());
         let path = path.to_path_buf();
         let facts = facts(name, &manifest, order.len(), &parts);
-        Ok(Self { path, facts, manifest, order, parts, fingerprint: OnceLock::new() })
+        let fingerprint = OnceLock::new();
+        Ok(Self { path, facts, manifest, files, order, parts, fingerprint })
     }
 
     /// Yields the samples by codec, in the order JPEG, PNG, BMP, WebP; codecs without a sample are
@@ -145,20 +159,26 @@ fn facts(name: String, manifest: &Manifest, len: u64, parts: &[Option<WdsReader>
 }
 
 /// Opens a codec's folder, and checks that it matches the manifest.
-fn open_part(path: &Path, manifest: &Manifest, facts: &CodecFacts) -> Result<WdsReader> {
-    let folder = folder(path, facts.codec);
+fn open_part(
+    path: &Path,
+    files: &Files,
+    manifest: &Manifest,
+    facts: &CodecFacts,
+) -> Result<WdsReader> {
+    let (folder, files) = (folder(path, facts.codec), files.within(folder_name(facts.codec)));
     let wrong = |what: String| Error::corrupt(FORMAT, path.join(MANIFEST), 0, what);
-    if !place::is_folder(&folder) {
+    let of_part = files.path(NAME);
+    let Some(text) = read_if_there(&of_part, MAX_BYTES)? else {
+        if place::is_folder(&folder) {
+            return Err(wrong(format!("{} has no manifest", folder.display())));
+        }
         return Err(wrong(format!(
             "{} samples are in {}, which is missing",
             facts.samples,
             folder.display()
         )));
-    }
-    let part = Wds::default().open_dataset(&folder)?;
-    if !part.has_manifest() {
-        return Err(wrong(format!("{} has no manifest", folder.display())));
-    }
+    };
+    let part = WdsReader::open_with_manifest(&folder, &text, &of_part, files)?;
     if part.len() != facts.samples {
         let (found, wanted) = (part.len(), facts.samples);
         return Err(wrong(format!("{} has {found} samples, not {wanted}", folder.display())));

@@ -5,7 +5,7 @@ use crate::mixed::{
     manifest::ShardFacts,
     record::{Keys, Record},
 };
-use crate::shards::{record::read, record_path};
+use crate::shards::{RECORDS, record::read};
 use crate::wds::{self as wds};
 use fdconvert_core::{Error, Reader as _, Result, Shard, Source as _, Value};
 
@@ -49,7 +49,7 @@ fn record(reader: &MixedReader, facts: &ShardFacts, first: u64, end: u64) -> Opt
         Ok(stem) => stem,
         Err(error) => return Some(error),
     };
-    let path = record_path(&reader.path, &stem);
+    let path = reader.files.path(&format!("{RECORDS}/{stem}.json"));
     let record: Record = match read(&path) {
         Ok(None) => return None,
         Ok(Some(found)) => found,
@@ -58,7 +58,9 @@ fn record(reader: &MixedReader, facts: &ShardFacts, first: u64, end: u64) -> Opt
     // A record is read only if its order can be.
     let order = record.order().unwrap_or_default();
     let same_order = order.codes().eq((first..end).filter_map(|i| reader.order.code(i)));
-    let same = record.fingerprint == reader.manifest.fingerprint
+    // Shards of an edited set are of several runs.
+    let is_of_run = |it: &Record| it.fingerprint == reader.manifest.fingerprint;
+    let same = (reader.manifest.edit.is_some() || is_of_run(&record))
         && record.keys == facts.keys
         && same_order;
     (!same).then(|| Error::corrupt(FORMAT, path, 0, "it is not what the manifest says"))

@@ -1,5 +1,6 @@
 use crate::mixed::{
     Mixed,
+    complete::remove_manifest,
     layout::{CODECS, MANIFEST, code_of, common_of, folder, part},
     manifest::Manifest,
     order::Order,
@@ -173,7 +174,7 @@ impl ShardWriter for Writer {
         // The description of the replaced shard must not outlive it.
         let path = record_path(&run.out, &stem);
         if !run.is_shared {
-            remove(&run.out.join(MANIFEST))?;
+            remove_manifest(&run.out)?;
             remove(&path)?;
         }
         open.sort_by_key(|open| code_of(open.codec));

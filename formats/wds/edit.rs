@@ -34,23 +34,28 @@ pub(crate) fn version(out: &Path) -> Result<Version> {
         Ok(Shard { number: number_of(facts)?, of: 0, samples: start..end, split })
     };
     let shards = manifest.shards.iter().map(shard).collect::<Result<Vec<_>>>()?;
+    let common = common_of(&manifest);
+    let number = number(manifest.edit.as_ref());
+    let Manifest { fingerprint, schema, provenance, edit, .. } = manifest;
+    let edit = edit.map(|edit| edit.id);
+    Ok(Version { number, fingerprint, edit, schema, common, provenance, shards })
+}
+
+/// Returns the properties that all samples of a dataset share.
+pub(crate) fn common_of(manifest: &Manifest) -> Common {
     let columns = manifest.members.iter().map(|text| Column::parse(text)).enumerate();
     let mut members: Vec<Option<String>> =
         columns.map(|(field, column)| kept::of_source(&manifest.schema, field, &column)).collect();
     if members.iter().all(Option::is_none) {
         members.clear();
     }
-    let common = Common {
+    Common {
         codec: manifest.common.codec,
-        extension: manifest.common.extension,
+        extension: manifest.common.extension.clone(),
         distinct_stems: manifest.common.distinct_stems,
         members,
         ..Common::default()
-    };
-    let number = number(manifest.edit.as_ref());
-    let Manifest { fingerprint, schema, provenance, edit, .. } = manifest;
-    let edit = edit.map(|edit| edit.id);
-    Ok(Version { number, fingerprint, edit, schema, common, provenance, shards })
+    }
 }
 
 fn number_of(facts: &ShardFacts) -> Result<usize> {

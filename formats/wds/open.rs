@@ -81,6 +81,17 @@ impl WdsReader {
         })
     }
 
+    /// Opens the shards of a manifest at `at`, a part of a dataset.
+    pub(crate) fn open_with_manifest(
+        path: &Path,
+        text: &[u8],
+        at: &Path,
+        files: Files,
+    ) -> Result<Self> {
+        let manifest = Manifest::parse(text, at)?;
+        Self::open_files(path, Some(manifest), files, &OpenOptions::default())
+    }
+
     /// Opens the shards of a manifest, or those that are there.
     pub(crate) fn open_files(
         path: &Path,

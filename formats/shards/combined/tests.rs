@@ -33,7 +33,7 @@ fn blocks_follow_each_other_at_multiples_of_8() {
     let indexes = indexes(folder.path(), MOST_APART + 1);
     let combined = made(folder.path(), &indexes);
     let lengths: Vec<u64> = (0..=MOST_APART as u64).map(|number| 8 + number).collect();
-    assert_eq!(combined, Combined { name: "fdconvert.fdxs".into(), lengths });
+    assert_eq!(combined, Combined { name: "fdconvert.fdxs".into(), lengths, blocks: None });
     let bytes = fs::read(folder.path().join(NAME)).unwrap();
     let mut wanted = Vec::new();
     for index in &indexes {
@@ -147,7 +147,10 @@ fn a_disk_that_fills_leaves_what_was_there() {
 
 #[test]
 fn a_manifest_that_does_not_fit_is_refused() {
-    let combined = |lengths: &[u64]| Combined { name: NAME.into(), lengths: lengths.to_vec() };
+    let combined = |lengths: &[u64]| {
+        let (name, lengths) = (NAME.into(), lengths.to_vec());
+        Combined { name, lengths, blocks: None }
+    };
     assert!(combined(&[1, 2]).check(2).is_ok());
     assert!(combined(&[1, 2]).check(3).is_err());
     assert!(combined(&[u64::MAX]).check(1).is_err());

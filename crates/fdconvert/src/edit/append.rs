@@ -11,6 +11,7 @@ use crate::{
     out::{self, Destination},
     pack::run_setters,
     resolve::{Asked, Resolved, resolve},
+    sources::Opening,
 };
 use fdconvert_core::{
     Common, Error, FieldSpec, NextShard, Result, Schema, Shard, Source, Version, option,
@@ -105,8 +106,19 @@ impl Append {
         self.run.check()?;
         let to = Destination { out: &self.dataset, run: &self.run, is_dry: false };
         let asked = Asked::read(&options, checked, Some(to), context)?;
-        let source = self.inputs.open(asked.opening())?;
-        check_fields(source.schema(), &target.version.schema, source.name())?;
+        let wanted = &target.version.schema;
+        let source = self.inputs.open(asked.opening()).or_else(|error| {
+            // Without labels the list of classes is refused, which is not the point.
+            let options = PackOptions { classes: None, ..options.clone() };
+            let opening = Opening { options: &options, context };
+            match self.inputs.open(opening) {
+                Ok(source) => {
+                    check_kinds(source.schema(), wanted, source.name()).and_then(|()| Err(error))
+                }
+                Err(error) => Err(error),
+            }
+        })?;
+        check_fields(source.schema(), wanted, source.name())?;
         let Resolved { mut job, .. } = resolve(asked, paths, source)?;
         job.run = Run { overwrite: false, part: None, ..self.run };
         let common = joined(&target.version.common, &job.plan.common);
@@ -216,15 +228,12 @@ fn of_images(params: &BTreeMap<String, String>) -> Map<String, Value> {
     options
 }
 
-/// Refuses samples with other fields than the dataset's.
-fn check_fields(found: &Schema, wanted: &Schema, source: &str) -> Result<()> {
+/// Refuses samples with fields of other names or kinds than the dataset's.
+fn check_kinds(found: &Schema, wanted: &Schema, source: &str) -> Result<()> {
     let names = |schema: &Schema| {
         let field = |it: &FieldSpec| format!("`{}` ({})", it.name, it.kind.name());
         schema.fields.iter().map(field).collect::<Vec<_>>().join(", ")
     };
-    if found == wanted {
-        return Ok(());
-    }
     if names(found) != names(wanted) {
         let what = format!(
             "{source} has the fields {}, and the dataset {}: a dataset has the same fields in all \
@@ -235,6 +244,15 @@ fn check_fields(found: &Schema, wanted: &Schema, source: &str) -> Result<()> {
         return Err(Error::usage("source", what)
             .cure("to leave fields out", option::DROP_FIELDS)
             .cure("to take them from a table", option::LABELS));
+    }
+    Ok(())
+}
+
+/// Refuses samples with other fields than the dataset's.
+fn check_fields(found: &Schema, wanted: &Schema, source: &str) -> Result<()> {
+    check_kinds(found, wanted, source)?;
+    if found == wanted {
+        return Ok(());
     }
     let what = format!(
         "{source} has other classes, arrays or descriptions of fields than the dataset; pack both \

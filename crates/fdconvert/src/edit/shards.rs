@@ -69,11 +69,6 @@ impl Shards {
         });
         next.collect()
     }
-
-    /// Returns true if no shard is left.
-    pub(super) fn is_empty(&self) -> bool {
-        self.next.is_empty()
-    }
 }
 
 /// The part of ascending indices that a shard has.
