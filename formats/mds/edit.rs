@@ -10,13 +10,13 @@ use crate::shards::{
     RECORDS, combined,
     manifest::{self, FileFacts, MAX_BYTES},
     versions::{
-        self, Commit, EditFacts, OpenVersion, faster, make_folders, number, recover, without_manifest,
+        self, Commit, EditFacts, OpenVersion, faster, number, recover, stage_file, without_manifest,
     },
 };
 use fdconvert_core::{
     Codec, Common, Edit, Error, Kind, LogEntry, NextShard, Result, Shard, Version,
 };
-use fdconvert_storage::{fingerprint_hex, read_if_there, replace};
+use fdconvert_storage::{fingerprint_hex, read_if_there};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
@@ -216,8 +216,7 @@ fn write_indexes(after: &Described, stage: &Path) -> Result<Vec<FileFacts>> {
     let mut files = Vec::with_capacity(indexes.len());
     for (split, index) in &indexes {
         let (name, text) = (format!("{}{INDEX}", within_split(split)?), dumps(index));
-        make_folders(stage, &name)?;
-        replace(&stage.join(&name), &text)?;
+        stage_file(stage, &name, &text)?;
         files.push(FileFacts::new(name, &text));
     }
     Ok(files)

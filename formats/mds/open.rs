@@ -15,7 +15,7 @@ use crate::shards::{
     RECORDS,
     combined::Blocks,
     manifest,
-    versions::{self, Files, OpenVersion},
+    versions::{self, Files, OpenVersion, number},
 };
 use bytes::Bytes;
 use fdconvert_core::{
@@ -216,6 +216,7 @@ impl MdsReader {
         let mut facts = SourceFacts::new(name, schema, n_samples);
         facts.dropped_fields = dropped_fields.into_iter().collect();
         facts.reads_ahead = shards.iter().any(ShardFile::reads_ahead);
+        facts.version = manifest.as_ref().map(|manifest| number(manifest.edit.as_ref()));
         let mut reader = Self {
             path: path.to_path_buf(),
             facts,

@@ -3,7 +3,7 @@ use crate::index::{Index, IndexError, is_same};
 use crate::mds::{
     MdsReader,
     hash::Hashes,
-    layout::{Config, FORMAT, FileInfo, config_offset},
+    layout::{Config, FORMAT, FileInfo, config_offset, within_split},
     python_json::dumps,
     reader::bad,
     record::Record,
@@ -11,7 +11,7 @@ use crate::mds::{
     sidecar::is_cell,
 };
 use crate::shards::{
-    combined,
+    RECORDS, combined,
     manifest::{self, FileFacts},
     record::read,
     record_path,
@@ -42,7 +42,7 @@ pub(crate) fn layout(reader: &MdsReader) -> Vec<Error> {
         let path = reader.files.path(&combined.name);
         problems.extend(combined::verify(FORMAT, &path, combined, &indexes));
     }
-    for shard in &reader.shards {
+    for (number, shard) in reader.shards.iter().enumerate() {
         if problems.len() >= MAX_LISTED {
             let what = "there may be more problems: not all shards were checked";
             problems.push(Error::corrupt(FORMAT, &reader.path, 0, what));
@@ -51,7 +51,7 @@ pub(crate) fn layout(reader: &MdsReader) -> Vec<Error> {
         if let Err(error) = check_shard(reader, shard) {
             problems.push(error);
         }
-        if let Err(error) = check_record(shard) {
+        if let Err(error) = check_record(reader, number, shard) {
             problems.push(error);
         }
         match reader.index_of(shard) {
@@ -133,9 +133,16 @@ fn check_hashes(shard: &ShardFile, file: &FileInfo, bytes: &[u8]) -> Result<()> 
     Ok(())
 }
 
-fn check_record(shard: &ShardFile) -> Result<()> {
+fn check_record(reader: &MdsReader, number: usize, shard: &ShardFile) -> Result<()> {
     let Some(stem) = shard.entry.raw_data.basename.strip_suffix(".mds") else { return Ok(()) };
-    let path = record_path(&shard.folder, stem);
+    let manifest = reader.manifest.as_ref();
+    let path = match manifest.and_then(|manifest| manifest.shards.get(number)) {
+        Some(named) => {
+            let within = within_split(&named.split)?;
+            reader.files.path(&format!("{within}{RECORDS}/{stem}.json"))
+        }
+        None => record_path(&shard.folder, stem),
+    };
     let Some(record) = read::<Record>(&path)? else { return Ok(()) };
     let corrupt = |what: String| Error::corrupt(FORMAT, &path, 0, what);
     let stored = shard.entry.zip_data.as_ref().unwrap_or(&shard.entry.raw_data);

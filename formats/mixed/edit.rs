@@ -11,15 +11,14 @@ use crate::shards::{
     RECORDS,
     manifest::{MAX_BYTES, NAME},
     versions::{
-        self, Commit, EditFacts, OpenVersion, faster, make_folders, number, recover,
-        without_manifest,
+        self, Commit, EditFacts, OpenVersion, faster, number, recover, stage_file, without_manifest,
     },
 };
 use crate::wds::{self, Named, Next};
 use fdconvert_core::{
     Codec, Common, Edit, Error, Kind, LogEntry, NextShard, Result, Shard, Version,
 };
-use fdconvert_storage::{fingerprint_hex, read_if_there, replace};
+use fdconvert_storage::{fingerprint_hex, read_if_there};
 use std::{collections::BTreeSet, path::Path};
 
 /// See [`Format::version`](fdconvert_core::Format::version).
@@ -218,8 +217,7 @@ impl Part<'_> {
             if let Some(of_run) = of_run {
                 after.fingerprint.clone_from(&of_run.fingerprint);
             }
-            make_folders(self.edit.stage, &format!("{name}/{NAME}"))?;
-            replace(&stage.join(NAME), &after.to_json())?;
+            stage_file(&stage, NAME, &after.to_json())?;
             names.extend(after.names());
             names.insert(NAME.to_owned());
         }

@@ -7,7 +7,7 @@ use crate::mixed::{
 };
 use crate::shards::{
     manifest::{MAX_BYTES, NAME},
-    versions::{self, Files, OpenVersion},
+    versions::{self, Files, OpenVersion, number},
 };
 use crate::wds::WdsReader;
 use bytes::Bytes;
@@ -145,6 +145,7 @@ impl MixedReader {
 fn facts(name: String, manifest: &Manifest, len: u64, parts: &[Option<WdsReader>]) -> SourceFacts {
     let mut facts = SourceFacts::new(name, manifest.schema.clone(), len);
     let shards = manifest.shards.iter();
+    facts.version = Some(number(manifest.edit.as_ref()));
     facts.splits = packed_splits(shards.map(|shard| (shard.split.as_str(), shard.samples)));
     let mut parts = parts.iter().flatten();
     facts.reads_ahead = parts.clone().any(|part| part.facts().reads_ahead);

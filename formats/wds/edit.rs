@@ -4,7 +4,7 @@ use crate::shards::{
     RECORDS, combined,
     manifest::{self, FileFacts},
     versions::{
-        self, Commit, EditFacts, OpenVersion, make_folders, number, recover, without_manifest,
+        self, Commit, EditFacts, OpenVersion, number, recover, stage_file, without_manifest,
     },
 };
 use crate::sidecars::{self, ShardFile, Shards, shard_of};
@@ -16,7 +16,7 @@ use crate::wds::{
     outline::{Outline, each_sample},
 };
 use fdconvert_core::{Common, Edit, Error, LogEntry, NextShard, Result, Shard, Version};
-use fdconvert_storage::{fingerprint_hex, replace};
+use fdconvert_storage::fingerprint_hex;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
@@ -224,8 +224,7 @@ impl Next<'_> {
         for (path, bytes) in sidecars::files_of_all(&self.format.sidecars, &shards)? {
             let name = path.strip_prefix(self.out).ok().and_then(Path::to_str);
             let name = name.unwrap_or_default().to_owned();
-            make_folders(self.stage, &name)?;
-            replace(&self.stage.join(&name), &bytes)?;
+            stage_file(self.stage, &name, &bytes)?;
             facts.push(FileFacts::new(name, &bytes));
         }
         Ok(facts)

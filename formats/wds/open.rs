@@ -4,7 +4,7 @@ use crate::shards::{
     among::{self, Among},
     combined::Blocks,
     manifest::NAME,
-    versions::{self, Files, OpenVersion},
+    versions::{self, Files, OpenVersion, number},
 };
 use crate::tarball;
 use crate::wds::{
@@ -189,7 +189,8 @@ impl WdsReader {
         let name = name_of(path)?.unwrap_or_else(|| "shards".into());
         let len = ends.last().copied().unwrap_or(0);
         let slots = slots(&schema);
-        let facts = SourceFacts { dropped_fields, ..SourceFacts::new(name, schema, len) };
+        let version = manifest.as_ref().map(|manifest| number(manifest.edit.as_ref()));
+        let facts = SourceFacts { dropped_fields, version, ..SourceFacts::new(name, schema, len) };
         let provenance = match &manifest {
             Some(manifest) => Some(manifest.provenance.clone()),
             None => merged_provenance(&shards),

@@ -2,7 +2,7 @@
 use crate::index::Index;
 use crate::members;
 use crate::shards::{
-    combined, manifest::FileFacts, record::read, record_path, versions::Files,
+    RECORDS, combined, manifest::FileFacts, record::read, record_path, versions::Files,
 };
 use crate::wds::{
     WdsReader, fields,
@@ -14,7 +14,7 @@ use crate::wds::{
 use bytes::Bytes;
 use fdconvert_core::{Encoded, Error, FieldSpec, Reader as _, Remark, Result, Sample, Value};
 use fdconvert_storage::place;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Problems listed per shard before the rest is only counted.
@@ -69,7 +69,9 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
         }
         let xxh3 = format!("{:016x}", xxh3_64(&archive));
         let found = (shard.archive.len(), shard.len(), xxh3);
-        record(shard, &found, &mut problems);
+        if let Some(path) = record_of(reader, number, shard) {
+            record(&path, &found, &mut problems);
+        }
         let facts = reader.manifest.as_ref().and_then(|manifest| manifest.shards.get(number));
         if let Some(facts) = facts
             && (facts.bytes, facts.samples, &facts.xxh3) != (found.0, found.1, &found.2)
@@ -98,7 +100,7 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
             let path = reader.files.path(&combined.name);
             all.extend(combined::verify(FORMAT, &path, combined, &manifest.indexes(&reader.files)));
         }
-    } else if place::is_folder(&reader.path.join(crate::shards::RECORDS)) {
+    } else if place::is_folder(&reader.path.join(RECORDS)) {
         // A writer of done-records also writes a manifest in the end.
         let what = "it is missing: the dataset was not finished, or the file was removed";
         all.push(Error::corrupt(FORMAT, reader.path.join(crate::shards::manifest::NAME), 0, what));
@@ -194,11 +196,18 @@ impl Framing<'_> {
     }
 }
 
+/// Returns the path of a shard's done-record.
+fn record_of(reader: &WdsReader, number: usize, shard: &Shard) -> Option<PathBuf> {
+    let facts = reader.manifest.as_ref().and_then(|manifest| manifest.shards.get(number));
+    if let Some(stem) = facts.and_then(|facts| facts.name.strip_suffix(".tar")) {
+        return Some(reader.files.path(&format!("{RECORDS}/{stem}.json")));
+    }
+    Some(record_path(shard.path.parent()?, shard.path.file_stem()?.to_str()?))
+}
+
 /// The done-record, if any, describes this file.
-fn record(shard: &Shard, found: &(u64, u64, String), problems: &mut Problems<'_>) {
-    let (Some(folder), Some(stem)) = (shard.path.parent(), shard.path.file_stem()) else { return };
-    let Some(stem) = stem.to_str() else { return };
-    match read::<Record>(&record_path(folder, stem)) {
+fn record(path: &Path, found: &(u64, u64, String), problems: &mut Problems<'_>) {
+    match read::<Record>(path) {
         Ok(None) => {}
         Ok(Some(record)) => {
             if (record.bytes, record.samples) != (found.0, found.1) {

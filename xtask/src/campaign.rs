@@ -103,7 +103,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 fn chosen(names: &[String], with_python: bool) -> Result<Vec<&'static Configuration>> {
-    let several = configurations::SEVERAL.iter().flatten();
+    let several = configurations::SEVERAL.iter().chain(&configurations::EDITS).flatten();
     let all: Vec<_> = configurations::ALL.iter().chain(several).collect();
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|it| it.name != **name)) {
         let known: Vec<_> = all.iter().map(|it| it.name).collect();

@@ -32,6 +32,9 @@ pub struct SourceFacts {
     /// Origin of the labels, or why there are none, as the end of a sentence: `from folders`.
     /// `None` if the samples have them as fields.
     pub label_origin: Option<String>,
+    /// Number of the version of a dataset of shards that can be [edited](crate::Edit); `None` for
+    /// other sources.
+    pub version: Option<u64>,
     /// Contents of the source that are not samples, so that nothing is skipped silently.
     pub ignored: Ignored,
 }
@@ -50,6 +53,7 @@ impl SourceFacts {
             splits: Splits::new(),
             remarks: Remarks::default(),
             label_origin: None,
+            version: None,
             ignored: Ignored::default(),
         }
     }

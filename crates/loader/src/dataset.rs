@@ -386,6 +386,16 @@ impl Datasets {
             .map_or_else(String::new, |part| part.reader.name().to_owned())
     }
 
+    /// Returns the version of each dataset that can be edited, with its name.
+    #[must_use]
+    pub fn versions(&self) -> Vec<Option<(String, u64)>> {
+        let version = |part: &Part| {
+            let facts = part.reader.facts();
+            Some((facts.name.clone(), facts.version?))
+        };
+        self.parts.iter().map(version).collect()
+    }
+
     /// Returns the key of a sample, for messages.
     pub(crate) fn key(&self, Located { dataset, index }: Located) -> String {
         let Some(part) = self.parts.get(dataset as usize) else { return String::new() };

@@ -5,10 +5,10 @@ use crate::{
     error::raise,
 };
 use fdconvert::{
-    Context, DiffOptions, DuplicatesOptions, Error, InspectOptions, Pack, PackOptions, Planned,
-    Prepared, ProfileOptions, Result, SheetOptions, StatsOptions, VerifyOptions, diff,
-    find_duplicates, inspect, merge, plan,
-    plumbing::{check_plan_place, document, profile_document},
+    Append, Context, DiffOptions, DuplicatesOptions, Error, InspectOptions, Pack, PackOptions,
+    Planned, Prepared, ProfileOptions, Remove, Result, SheetOptions, StatsOptions, Update,
+    VerifyOptions, diff, find_duplicates, inspect, merge, plan,
+    plumbing::{check_plan_place, document, log_document, profile_document},
     profile, sheet, stats, verify,
 };
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
@@ -88,6 +88,16 @@ fn carry_out(
             }
             Ok(samples.document("packed", &samples.run(context)?))
         }
+        "append" => {
+            Ok(Append::from_json(last.clone(), paths, options)?.run_with(context)?.document(&last))
+        }
+        "remove" => {
+            Ok(Remove::from_json(last.clone(), options)?.run_with(context)?.document(&last))
+        }
+        "update" => {
+            Ok(Update::from_json(last.clone(), options)?.run_with(context)?.document(&last))
+        }
+        "log" => log_document(&last),
         "merge" => Ok(merge(&last, paths.pop().as_deref(), context)?.document(&last)),
         "inspect" => Ok(inspect(&last, &InspectOptions::from_json(options)?, context)?.document()),
         "verify" => {

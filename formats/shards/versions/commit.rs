@@ -42,6 +42,8 @@ struct Todo {
     log: Vec<LogEntry>,
 }
 
+/// Name of the lock, without the ending.
+const LOCK: &str = "edit";
 /// Longest time to wait for another edit's commit.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
@@ -61,7 +63,7 @@ impl Commit<'_> {
         if read_if_there(&path, u64::MAX)?.is_none_or(|found| found != before) {
             return Err(faster());
         }
-        make_folders(out, &format!("{RECORDS}/{STAGE}{fingerprint}/{TODO}"))?;
+        make_stage(&stage)?;
         let oldest = (number + 2).saturating_sub(self.keep_versions.max(1));
         let first = packed(before, self.samples, &self.entry);
         let root = root(after);
@@ -114,7 +116,7 @@ fn lock(out: &Path) -> Result<Option<Scratch>> {
     refuse_link(out)?;
     refuse_link(&out.join(RECORDS))?;
     make_folder(&out.join(RECORDS))?;
-    let path = partial_path(&out.join(RECORDS).join("edit"));
+    let path = partial_path(&out.join(RECORDS).join(LOCK));
     let began = Instant::now();
     loop {
         match Scratch::open(&path) {
@@ -151,8 +153,30 @@ pub(crate) fn without_manifest(out: &Path) -> Error {
     Error::usage("dataset", what)
 }
 
+/// Writes a file about all shards of the next version to its stage. Packing may write one of the same
+/// name there, and must not find half of this one.
+pub(crate) fn stage_file(stage: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    make_stage(stage)?;
+    make_folders(stage, name)?;
+    if place::is_url(stage) {
+        return replace(&stage.join(name), bytes);
+    }
+    let beside = stage.join(format!("{name}.new"));
+    replace(&beside, bytes)?;
+    place::rename_to(&beside, &stage.join(name)).map(|_| ())
+}
+
+/// Creates a stage, and the folders that it is in.
+fn make_stage(stage: &Path) -> Result<()> {
+    if place::is_url(stage) || place::is_folder(stage) {
+        return Ok(());
+    }
+    stage.parent().map_or(Ok(()), make_stage)?;
+    make_folder(stage).map(|_| ())
+}
+
 /// Creates the folders of a file below the dataset.
-pub(crate) fn make_folders(out: &Path, name: &str) -> Result<()> {
+fn make_folders(out: &Path, name: &str) -> Result<()> {
     let mut folder = out.to_path_buf();
     let parts: Vec<&str> = name.split('/').collect();
     for part in parts.iter().take(parts.len() - 1) {
@@ -241,18 +265,34 @@ pub(crate) fn recover(out: &Path, manifest: &'static str) -> Result<bool> {
         let Some(stage) = fingerprint.map(|fingerprint| stage(out, &fingerprint)) else {
             return Ok(None);
         };
-        Ok(place::exists(&stage.join(TODO))?.then_some(stage))
+        // Its last file, and then its folder.
+        let is_left = place::exists(&stage.join(TODO))? || stage.is_dir();
+        Ok(is_left.then_some(stage))
     };
     if current()?.is_none() {
+        remove_lock(out);
         return Ok(false);
     }
     let _lock = lock(out)?;
     let Some(stage) = current()? else { return Ok(false) };
-    let Some(text) = read_if_there(&stage.join(TODO), u64::MAX)? else { return Ok(false) };
-    let todo: Todo = serde_json::from_slice(&text)
-        .map_err(|cause| Error::corrupt("edit", stage.join(TODO), 0, cause.to_string()))?;
-    settle(out, &stage, manifest, &moved(&stage, manifest)?, &todo)?;
+    if let Some(text) = read_if_there(&stage.join(TODO), u64::MAX)? {
+        let todo: Todo = serde_json::from_slice(&text)
+            .map_err(|cause| Error::corrupt("edit", stage.join(TODO), 0, cause.to_string()))?;
+        settle(out, &stage, manifest, &moved(&stage, manifest)?, &todo)?;
+    }
+    log::remove_folder(&stage);
     Ok(true)
+}
+
+/// Removes the lock of a killed process.
+fn remove_lock(out: &Path) {
+    let path = partial_path(&out.join(RECORDS).join(LOCK));
+    if !place::is_url(out)
+        && path.exists()
+        && let Ok(lock) = Scratch::open(&path)
+    {
+        lock.own();
+    }
 }
 
 /// Lists the stages of edits that were given up before their commit, without those of running

@@ -29,7 +29,7 @@ mod files;
 mod log;
 
 #[cfg(feature = "write")]
-pub(crate) use commit::{Commit, faster, make_folders, recover, remove_stages, without_manifest};
+pub(crate) use commit::{Commit, faster, recover, remove_stages, stage_file, without_manifest};
 pub(crate) use files::{Files, OpenVersion, kept_numbers, open};
 #[cfg(feature = "write")]
 pub(crate) use log::{forget, read as read_log};

@@ -95,6 +95,8 @@ pub(super) enum Event {
     Crashed,
     /// A failed run with a message that does not name the file.
     Untold,
+    /// The output is neither what it was before nor what it becomes.
+    Between,
     /// The same command did not succeed afterwards.
     Refused,
     /// As `Refused`, although the output is complete.
@@ -195,6 +197,23 @@ impl Notes {
             (false, false) => Event::Refused,
         };
         self.add(event, format!("the same command: {ended}"));
+        Ok(())
+    }
+
+    /// Checks what a killed command has left.
+    pub(super) fn check_either(&mut self, court: &Court<'_>) -> Result<()> {
+        let Court { program, slot, reference } = court;
+        let mut seen = Vec::new();
+        for line in reference.configuration.either {
+            let ended = program.run(slot, line, &[])?;
+            if ended.well() {
+                return Ok(());
+            }
+            seen.push(format!("{line}: {ended}"));
+        }
+        if !seen.is_empty() {
+            self.add(Event::Between, seen.join(", "));
+        }
         Ok(())
     }
 

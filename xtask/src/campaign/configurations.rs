@@ -13,11 +13,13 @@ pub(super) struct Configuration {
     pub(super) attacked: &'static str,
     /// Command lines that complete the output, undisturbed.
     pub(super) after: &'static [&'static str],
+    /// Command lines one of which must succeed after every kill: what the output may be then.
+    pub(super) either: &'static [&'static str],
 }
 
 impl Configuration {
     const fn alone(name: &'static str, attacked: &'static str) -> Self {
-        Self { name, before: &[], attacked, after: &[] }
+        Self { name, before: &[], attacked, after: &[], either: &[] }
     }
 }
 
@@ -47,6 +49,69 @@ macro_rules! several {
     };
 }
 
+/// Defines the edits of a dataset with these options.
+macro_rules! edits {
+    ($append:literal, $remove:literal, $update:literal, $options:literal) => {
+        [
+            Configuration {
+                name: $append,
+                before: &[
+                    concat!("pack SOURCE OUT/old --where label==\"left\" ", $options),
+                    concat!("pack SOURCE OUT/new ", $options),
+                    concat!("pack SOURCE OUT/x --where label==\"left\" ", $options),
+                ],
+                attacked: "append OUT/x SOURCE --where label==\"right\" --shard-count 4 \
+                           --threads THREADS",
+                after: &[],
+                either: EITHER,
+            },
+            Configuration {
+                name: $remove,
+                before: &[
+                    concat!("pack SOURCE OUT/old ", $options),
+                    concat!("pack SOURCE OUT/new --where key<\"right/08\" ", $options),
+                    concat!("pack SOURCE OUT/x ", $options),
+                ],
+                attacked: "remove OUT/x --where key>=\"right/08\" --keep-versions 2 \
+                           --threads THREADS",
+                after: &[],
+                either: EITHER,
+            },
+            Configuration {
+                name: $update,
+                before: &[
+                    concat!("pack SOURCE OUT/old ", $options),
+                    concat!("pack OUT/old OUT/new --labels LABELS ", $options),
+                    concat!("pack SOURCE OUT/x ", $options),
+                ],
+                attacked: "update OUT/x --labels LABELS --threads THREADS",
+                after: &[],
+                either: EITHER,
+            },
+        ]
+    };
+}
+
+/// An edited dataset is the version before or the one after, whatever the kill.
+const EITHER: &[&str] = &["diff OUT/x OUT/old --pixels", "diff OUT/x OUT/new --pixels"];
+
+/// By format.
+pub(super) const EDITS: [[Configuration; 3]; 3] = [
+    edits!(
+        "wds-append",
+        "wds-remove",
+        "wds-update",
+        "--format wds --shard-count 4 --sidecars fdx,dali,wids,timm,hf,energon,img2dataset"
+    ),
+    edits!("mds-append", "mds-remove", "mds-update", "--format mds --shard-count 4"),
+    edits!(
+        "mixed-append",
+        "mixed-remove",
+        "mixed-update",
+        "--format mixed --ratio 0.5 --shard-count 4"
+    ),
+];
+
 /// By format.
 pub(super) const SEVERAL: [[Configuration; 3]; 6] = [
     several!("folder-split", "folder-writer", "folder-sequence", "OUT/x", "--format folder"),
@@ -70,7 +135,8 @@ pub(super) const SEVERAL: [[Configuration; 3]; 6] = [
 ];
 
 /// Command lines with these placeholders: SOURCE is a folder of 12 images in two classes, OLD their
-/// earlier contents with the same lengths, OUT an empty folder, THREADS a number.
+/// earlier contents with the same lengths, OUT an empty folder, THREADS a number, LABELS a table with other classes for two of the
+/// images.
 pub(super) const ALL: &[Configuration] = &[
     Configuration::alone("folder", "pack SOURCE OUT/x --format folder --threads THREADS"),
     Configuration::alone("beton", "pack SOURCE OUT/x.beton --jpeg-index off --threads THREADS"),
@@ -99,12 +165,14 @@ pub(super) const ALL: &[Configuration] = &[
         before: &["pack OLD OUT/x --format wds --shard-count 4"],
         attacked: "pack SOURCE OUT/x --format wds --shard-count 4 --overwrite --threads THREADS",
         after: &[],
+        either: &[],
     },
     Configuration {
         name: "mds-overwrite",
         before: &["pack OLD OUT/x --format mds --shard-count 4"],
         attacked: "pack SOURCE OUT/x --format mds --shard-count 4 --overwrite --threads THREADS",
         after: &[],
+        either: &[],
     },
     Configuration {
         name: "mixed-overwrite",
@@ -112,20 +180,35 @@ pub(super) const ALL: &[Configuration] = &[
         attacked: "pack SOURCE OUT/x --format mixed --ratio 0.5 --shard-count 4 --overwrite \
                    --threads THREADS",
         after: &[],
+        either: &[],
     },
     Configuration::alone("plan", PLAN),
-    Configuration { name: "part", before: &[PLAN], attacked: PART_1, after: &[PART_2, MERGE] },
-    Configuration { name: "merge", before: &[PLAN, PART_1, PART_2], attacked: MERGE, after: &[] },
+    Configuration {
+        name: "part",
+        before: &[PLAN],
+        attacked: PART_1,
+        after: &[PART_2, MERGE],
+        either: &[],
+    },
+    Configuration {
+        name: "merge",
+        before: &[PLAN, PART_1, PART_2],
+        attacked: MERGE,
+        after: &[],
+        either: &[],
+    },
     Configuration {
         name: "unpack",
         before: &["pack SOURCE OUT/x.beton"],
         attacked: "unpack OUT/x.beton OUT/y",
         after: &[],
+        either: &[],
     },
     Configuration {
         name: "index",
         before: &["pack SOURCE OUT/x --format wds --shard-count 4 --sidecars none"],
         attacked: "index OUT/x --sidecars fdx,dali,wids",
         after: &[],
+        either: &[],
     },
 ];

@@ -40,6 +40,7 @@ pub(super) fn run(court: &Court<'_>, case: &Case, notes: &mut Notes) -> Result<(
         let ended = court.attack(&variables)?;
         if ended.killed() && !variables.is_empty() {
             notes.add(Event::Killed, "");
+            notes.check_either(court)?;
             continue;
         }
         if !variables.is_empty() {

@@ -148,6 +148,10 @@ impl Program {
         self.work.join("old")
     }
 
+    fn labels(&self) -> PathBuf {
+        self.work.join("labels.csv")
+    }
+
     pub(super) fn work(&self) -> &Path {
         &self.work
     }
@@ -156,7 +160,8 @@ impl Program {
         Slot { folder: self.work.join(name) }
     }
 
-    /// Makes twelve small images in two classes from larger ones, and earlier versions of them.
+    /// Makes twelve small images in two classes from larger ones, earlier versions of them, and a table
+    /// with other labels for two.
     pub(super) fn make_source(&self, images: &Path) -> Result<()> {
         let all = self.work.join("small");
         let mut shrink = Command::new(&self.path);
@@ -186,6 +191,8 @@ impl Program {
         if names.len() != 12 {
             return fail(format!("{} holds {} images, not 12", all.display(), names.len()));
         }
+        let labels = "path,label\nleft/01.jpg,right\nright/07.jpg,left\n";
+        fs::write(self.labels(), labels).context("cannot write the table")?;
         Ok(())
     }
 
@@ -204,6 +211,8 @@ impl Program {
         let (program, words) = self.typed(slot, line);
         let mut command = Command::new(program);
         command.args(words).env("LD_PRELOAD", &self.library);
+        // The log of a dataset has times, and two runs must leave the same bytes.
+        command.env("SOURCE_DATE_EPOCH", "0");
         command.env("FAULTS_NO_SYNC", "1").env("FAULTS_SECONDS", SECONDS);
         if variables.is_empty() {
             // Watches this folder, as both lines above need it, without counting any call.
@@ -254,7 +263,14 @@ impl Program {
         let (source, old) = (source.to_string_lossy(), old.to_string_lossy());
         let out = out.to_string_lossy();
         let threads = self.threads.to_string();
-        let places = [("SOURCE", &*source), ("OLD", &*old), ("OUT", &*out), ("THREADS", &*threads)];
+        let labels = self.labels().to_string_lossy().into_owned();
+        let places = [
+            ("SOURCE", &*source),
+            ("OLD", &*old),
+            ("OUT", &*out),
+            ("THREADS", &*threads),
+            ("LABELS", &*labels),
+        ];
         let filled = |word: &str| {
             let place = places.iter().find_map(|(name, text)| {
                 word.strip_prefix(name).map(|rest| format!("{text}{rest}"))

@@ -13,6 +13,7 @@ const KILLS: &[Column] = &[
     ("kills", Event::Killed),
     ("not reached", Event::NotReached),
     ("crashed", Event::Crashed),
+    ("neither version", Event::Between),
     ("refused", Event::Refused),
     ("complete, but refused", Event::RefusedComplete),
     ("stray files", Event::Stray),

@@ -1,6 +1,6 @@
 //! Further samples.
 use super::{
-    Edited,
+    Edited, keep_versions,
     target::{Target, What},
 };
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     inputs::Inputs,
     options::from_object,
     out::{self, Destination},
-    pack::run_setters,
+    pack::{run_from_json, run_setters},
     resolve::{Asked, Resolved, resolve},
     sources::Opening,
 };
@@ -63,6 +63,42 @@ impl Append {
     pub fn from_source(dataset: impl AsRef<Path>, source: Arc<dyn Source>) -> Self {
         let inputs = Inputs::Source(source);
         Self { inputs, ..Self::new(dataset, [] as [&Path; 0]) }
+    }
+
+    /// As [`new`](Self::new), with all options from one JSON object: those of [`PackOptions`],
+    /// `keep_versions`, `threads`, `buffer`, `on_error` and `max_failures`.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for invalid values.
+    pub fn from_json(
+        dataset: PathBuf,
+        sources: Vec<PathBuf>,
+        mut object: Map<String, Value>,
+    ) -> Result<Self> {
+        let keep_versions = keep_versions(&mut object)?;
+        let run = run_from_json(&mut object)?;
+        if run.overwrite {
+            let what = "an edit keeps what is there; leave it out";
+            return Err(Error::usage(option::OVERWRITE, what));
+        }
+        let options = PackOptions::from_json(object)?;
+        Ok(Self { options, keep_versions, run, ..Self::new(dataset, sources) })
+    }
+
+    /// Appends this source instead of paths, like [`from_source`](Self::from_source).
+    #[must_use]
+    pub fn source(self, source: Arc<dyn Source>) -> Self {
+        Self { inputs: Inputs::Source(source), ..self }
+    }
+
+    /// Checks the dataset before there is a source, and returns its number of samples.
+    ///
+    /// # Errors
+    /// `Usage` for a dataset that cannot be edited, `Io`.
+    pub fn check(&self) -> Result<u64> {
+        let target = Target::open(&self.dataset)?;
+        self.options_of(&target)?;
+        Ok(target.version.n_samples())
     }
 
     /// Sets the options for selecting and storing samples. The format, its options and the classes

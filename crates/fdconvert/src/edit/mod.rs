@@ -14,7 +14,7 @@ pub use remove::Remove;
 pub use update::Update;
 
 use crate::document::document;
-use fdconvert_core::{LogEntry, Result};
+use fdconvert_core::{Error, LogEntry, Result, option};
 use fdconvert_formats::edits;
 use fdconvert_pipeline::Report;
 use serde_json::{Map, Value, json};
@@ -32,6 +32,16 @@ pub struct Edited {
     pub report: Report,
     /// True if the current version had been made by this same edit: nothing was done.
     pub was_done: bool,
+}
+
+/// Takes the option out of a JSON object.
+fn keep_versions(object: &mut Map<String, Value>) -> Result<u64> {
+    match object.remove("keep_versions") {
+        None => Ok(1),
+        Some(value) => value.as_u64().filter(|n| *n > 0).ok_or_else(|| {
+            Error::usage(option::KEEP_VERSIONS, format!("{value} is not a number from 1 on"))
+        }),
+    }
 }
 
 impl Edited {

@@ -1,13 +1,15 @@
 //! Removal of samples.
 use super::{
-    Edited,
+    Edited, keep_versions,
     shards::Shards,
     target::{Target, What},
 };
-use crate::{Context, PackOptions, choose, keys, request::plan_request};
+use crate::{Context, PackOptions, choose, keys, options::from_object, request::plan_request};
 use fdconvert_core::{Error, Reader, Result, Source, option};
 use fdconvert_pipeline::{KeyList, Run};
 use fdconvert_storage::place;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -35,6 +37,22 @@ pub struct Remove {
     run: Run,
 }
 
+/// Options in JSON.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Given {
+    keys: Option<Keys>,
+    r#where: Option<String>,
+    threads: Option<usize>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Keys {
+    File(PathBuf),
+    List(Vec<String>),
+}
+
 impl Remove {
     /// Removes samples of the dataset at this path: [`keys`](Self::keys) or a
     /// [condition](Self::matching) say which.
@@ -47,6 +65,23 @@ impl Remove {
             keep_versions: 1,
             run: Run::default(),
         }
+    }
+
+    /// As [`new`](Self::new), with all options from one JSON object: `keys` (a list, or the path of a
+    /// file), `where`, `keep_versions` and `threads`.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for invalid values.
+    pub fn from_json(dataset: PathBuf, mut object: Map<String, Value>) -> Result<Self> {
+        let keep_versions = keep_versions(&mut object)?;
+        let Given { keys, r#where: condition, threads } = from_object(object)?;
+        let (keys, keys_file) = match keys {
+            Some(Keys::File(file)) => (None, Some(file)),
+            Some(Keys::List(keys)) => (Some(keys), None),
+            None => (None, None),
+        };
+        let run = Run { threads, ..Run::default() };
+        Ok(Self { keys, keys_file, condition, keep_versions, run, ..Self::new(dataset) })
     }
 
     /// Removes the samples with these keys, which must all exist.

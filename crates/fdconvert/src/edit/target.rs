@@ -11,9 +11,10 @@ use fdconvert_pipeline::{PackJob, Plan, Report, Run, pack};
 use fdconvert_storage::fingerprint_hex;
 use std::{
     collections::BTreeMap,
+    env,
     path::{Path, PathBuf},
     sync::Arc,
-    time::SystemTime,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// A dataset of shards, its format with the options that it was packed with, and its version.
@@ -163,8 +164,11 @@ impl Target {
     }
 }
 
-/// The time, for the log: no other file has one.
+/// The time, for the log: no other file has one. `SOURCE_DATE_EPOCH` sets it, for logs that must be
+/// reproducible (<https://reproducible-builds.org/specs/source-date-epoch/>).
 #[allow(clippy::disallowed_methods, reason = "the log says when a version was made")]
 fn now() -> String {
-    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+    let given = env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse().ok());
+    let given = given.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
+    humantime::format_rfc3339_seconds(given.unwrap_or_else(SystemTime::now)).to_string()
 }

@@ -1,13 +1,15 @@
 //! Other values for samples that are there.
 use super::{
-    Edited,
+    Edited, keep_versions,
     shards::Shards,
     target::{Target, What},
 };
-use crate::{Context, relabel};
+use crate::{Context, options::from_object, relabel};
 use fdconvert_core::{Error, Result, Source, option};
 use fdconvert_formats::folder::Folder;
 use fdconvert_pipeline::Run;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -30,12 +32,33 @@ pub struct Update {
     run: Run,
 }
 
+/// Options in JSON.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    labels: PathBuf,
+    #[serde(default)]
+    threads: Option<usize>,
+}
+
 impl Update {
     /// Takes the values of a table (`.csv`, `.tsv`, `.jsonl`) whose first column has keys of the
     /// dataset, and the others fields.
     pub fn new(dataset: impl AsRef<Path>, table: impl AsRef<Path>) -> Self {
         let (dataset, table) = (dataset.as_ref().to_owned(), table.as_ref().to_owned());
         Self { dataset, table, keep_versions: 1, run: Run::default() }
+    }
+
+    /// As [`new`](Self::new), with all options from one JSON object: `labels` (the table),
+    /// `keep_versions` and `threads`.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for invalid values.
+    pub fn from_json(dataset: PathBuf, mut object: Map<String, Value>) -> Result<Self> {
+        let keep_versions = keep_versions(&mut object)?;
+        let Given { labels, threads } = from_object(object)?;
+        let run = Run { threads, ..Run::default() };
+        Ok(Self { dataset, table: labels, keep_versions, run })
     }
 
     /// Sets the number of versions that can be opened afterwards, the new one included; 1 by

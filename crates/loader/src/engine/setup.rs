@@ -212,7 +212,30 @@ impl Setup {
     pub(crate) fn resume(&self, state: &State) -> Result<Cursor> {
         let steps = self.steps(state.epoch)?;
         self.refuse_empty(&steps)?;
-        steps.resume(self.fingerprint, state)
+        steps.resume(self.fingerprint, state).map_err(|error| self.with_versions(error))
+    }
+
+    /// Adds to the refusal of a checkpoint that it may be of another version of a dataset.
+    fn with_versions(&self, error: Error) -> Error {
+        let versions = self.datasets.versions();
+        let edited = versions.iter().flatten().filter(|(_, version)| *version > 1);
+        let edited: Vec<_> = edited
+            .map(|(name, version)| {
+                format!(
+                    "{name} is version {version} of a dataset that changes: open the one that the \
+                     checkpoint is of, such as {name}@{}, if an edit has kept it (`fdconvert log` \
+                     lists them)",
+                    version - 1
+                )
+            })
+            .collect();
+        match error {
+            Error::Usage { option, what } if !edited.is_empty() => {
+                let edited = edited.join("; ");
+                Error::Usage { option, what: what.reworded(|what| format!("{what}; {edited}")) }
+            }
+            error => error,
+        }
     }
 
     /// Returns true if batches describe the placement of the image in each row.

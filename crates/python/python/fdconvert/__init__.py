@@ -2,7 +2,8 @@
 
 ``pack``, ``plan``, ``merge``, ``unpack``, ``inspect``, ``verify``, ``diff``, ``stats``, ``sheet``,
 ``find_duplicates`` and ``profile`` run the commands of the same names in this process.
-``pack_plan`` carries out a plan, as ``pack --plan`` does.
+``pack_plan`` carries out a plan, as ``pack --plan`` does. ``append``, ``remove`` and ``update`` edit a
+dataset of shards, and ``log`` lists its versions.
 
 ``Dataset`` opens a packed dataset or a folder of images as a sequence, which can be narrowed to some
 of its samples; ``concat`` and ``mix`` join several. ``Loader`` makes batches of it for training;
@@ -38,6 +39,7 @@ from fdconvert._commands import (
     unpack,
     verify,
 )
+from fdconvert._edits import append, log, remove, update
 from fdconvert._errors import DataError, DeviceError, Error, UsageError
 from fdconvert._exchange import Exchange
 from fdconvert._fdconvert import (
@@ -111,21 +113,25 @@ __all__ = [
     "Windowed",
     "Writer",
     "__version__",
+    "append",
     "concat",
     "decode",
     "diff",
     "find_duplicates",
     "inspect",
+    "log",
     "merge",
     "mix",
     "pack",
     "pack_plan",
     "plan",
     "profile",
+    "remove",
     "set_store_options",
     "sheet",
     "stats",
     "unpack",
+    "update",
     "verify",
 ]
 

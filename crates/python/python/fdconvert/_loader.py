@@ -270,11 +270,12 @@ class Loader:
 
         It is a small dictionary for JSON or ``torch.save``, and the same on every rank. The number of
         ranks, the batch size, the threads and the transforms may differ when it is loaded; ``views``
-        tells which transforms made the batches so far.
+        tells which transforms made the batches so far, and ``datasets`` which versions they are of.
         """
         views = {group.name: group.shown() for group in self._groups}
         state = self._failed_at or self._source.state()
-        return {"state": state, "version": STATE_VERSION, "views": views}
+        datasets = [version and list(version) for version in self._source.versions()]
+        return {"state": state, "version": STATE_VERSION, "views": views, "datasets": datasets}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Resume from a checkpoint. Only allowed before the first batch of an epoch.
@@ -288,9 +289,24 @@ class Loader:
         if version != STATE_VERSION or not isinstance(state_dict.get("state"), str):
             what = f"version {version!r} is not supported; expected {STATE_VERSION}"
             raise UsageError(f"state: {what}")
-        self._source.restore(state_dict["state"])
+        try:
+            self._source.restore(state_dict["state"])
+        except UsageError as error:
+            self._refuse_other_versions(state_dict.get("datasets"), error)
+            raise
         self._failed_at = None
         self._begins_where(state_dict["state"])
+
+    def _refuse_other_versions(self, datasets: object, error: UsageError) -> None:
+        """Say which version of a dataset a checkpoint is of, if that is why it does not fit."""
+        before = datasets if isinstance(datasets, list) else []
+        for then, now in zip(before, self._source.versions(), strict=False):
+            if then and now and then[1] != now[1]:
+                name, number = then
+                raise UsageError(
+                    f"state: it is of version {number} of {name}, and this is version {now[1]}: "
+                    f"load {name}@{number}, if an edit has kept it (fdconvert.log lists them)"
+                ) from error
 
     def stats(self) -> dict[str, Any]:
         """Return counts and times since the start or the last reset.

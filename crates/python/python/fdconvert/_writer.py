@@ -29,6 +29,9 @@ class Writer:
     ``PATH.samples.partial`` until ``close`` for other formats, if samples have keys, if an option
     selects, shuffles or splits them, and if an existing output is replaced.
 
+    With ``append`` the samples are added to the dataset of shards at ``path``, whose next version
+    ``close`` makes; ``keep_versions`` is then an option, and the report is that of ``append``.
+
     Threads may share a writer; samples are stored in the order of their ``write`` calls. Processes
     may not: ``write`` and ``close`` raise ``UsageError`` in a forked process.
     """
@@ -50,6 +53,7 @@ class Writer:
         shards: int | None = None,
         on_error: str | None = None,
         overwrite: bool = False,
+        append: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
         **options: Option,
@@ -74,6 +78,7 @@ class Writer:
             "shards": shards,
             "on_error": on_error,
             "overwrite": overwrite,
+            "append": append or None,
             "threads": threads,
         }
         self._path = os.fspath(path)

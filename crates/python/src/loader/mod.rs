@@ -168,6 +168,11 @@ impl BatchSource {
         self.with(py, |loader| loader.restore(&state.parse::<State>()?))
     }
 
+    /// Return the name and the version of each dataset, and None for one without versions.
+    fn versions(&self, py: Python<'_>) -> PyResult<Vec<Option<(String, u64)>>> {
+        self.with(py, |loader| Ok(loader.datasets().versions()))
+    }
+
     /// Return counts, and times in seconds.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (stats, left_out) =

@@ -18,7 +18,7 @@ pub(crate) use served::pack_samples;
 pub(crate) use written::SampleWriter;
 
 use crate::error::raise;
-use fdconvert::{OnPackError, Pack};
+use fdconvert::{Append, OnPackError, Pack};
 use fdconvert_core::probe::probe;
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
 use serde_json::{Map, Value};
@@ -29,27 +29,37 @@ pub(crate) struct Request {
     pub(crate) pack: Pack,
     pub(crate) on_error: OnPackError,
     pub(crate) is_dry: bool,
+    /// The edit of a dataset that gets the samples, and the number that it has.
+    pub(crate) append: Option<(Append, u64)>,
 }
 
 impl Request {
     /// Creates a request from an output and a JSON object of options by name.
     pub(crate) fn new(out: PathBuf, options: &str) -> PyResult<Self> {
-        let options: Map<String, Value> = serde_json::from_str(options).map_err(|cause| {
+        let mut options: Map<String, Value> = serde_json::from_str(options).map_err(|cause| {
             PyRuntimeError::new_err(format!("options are not an object: {cause}"))
         })?;
+        let appends = options.remove("append").is_some_and(|value| value == true);
         let skips = options.get("on_error").is_some_and(|value| value == "skip");
         let is_dry = options.get("dry_run").is_some_and(|value| value == true);
-        let pack = Pack::from_json(Vec::new(), out, options).map_err(|error| raise(&error))?;
         let on_error = if skips { OnPackError::Skip } else { OnPackError::Fail };
-        Ok(Self { pack, on_error, is_dry })
+        if appends {
+            let append = Append::from_json(out.clone(), Vec::new(), options);
+            let append = append.map_err(|error| raise(&error))?;
+            let n_samples = append.check().map_err(|error| raise(&error))?;
+            let (pack, append) = (Pack::new([] as [&PathBuf; 0], out), Some((append, n_samples)));
+            return Ok(Self { pack, on_error, is_dry: false, append });
+        }
+        let pack = Pack::from_json(Vec::new(), out, options).map_err(|error| raise(&error))?;
+        Ok(Self { pack, on_error, is_dry, append: None })
     }
 }
 
 /// Check the output and the options before the first sample.
 #[pyfunction]
 pub(crate) fn check_pack(py: Python<'_>, out: PathBuf, options: &str) -> PyResult<()> {
-    let Request { pack, is_dry, .. } = Request::new(out, options)?;
-    if is_dry {
+    let Request { pack, is_dry, append, .. } = Request::new(out, options)?;
+    if is_dry || append.is_some() {
         return Ok(());
     }
     py.detach(|| pack.check()).map_err(|error| raise(&error))

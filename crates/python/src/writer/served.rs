@@ -123,7 +123,7 @@ pub(crate) fn pack_samples(
     name: String,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let Request { pack, on_error, is_dry } = Request::new(out.clone(), options)?;
+    let Request { pack, on_error, is_dry, append } = Request::new(out.clone(), options)?;
     let fields = Fields::new(py, schema, masks, takes_some)?;
     let keys = Keys::new(&pack, &fields.schema)?;
     let len = samples.len()? as u64;
@@ -131,7 +131,8 @@ pub(crate) fn pack_samples(
     let (schema, masks) = (fields.schema.clone(), fields.masks.clone());
     let mut sequence = Sequence::new(samples, fields, on_error);
     // Once, even if it is drawn at random: it is one run.
-    let Some(ends) = sequence.ends(len)? else {
+    let ends = sequence.ends(len)?.filter(|_| append.is_none());
+    let Some(ends) = ends else {
         // Sources need the names of samples that were not requested: these wait until all are
         // there.
         let progress = progress.map(Bound::unbind);

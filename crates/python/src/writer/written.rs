@@ -84,9 +84,14 @@ impl SampleWriter {
         match std::mem::replace(&mut self.state, State::Closed) {
             State::Streamed(stream) => Ok(stream.close(py, progress)?.to_string()),
             State::Waiting(samples, request) => {
-                let (name, Request { pack, is_dry, .. }) = (self.name.clone(), *request);
+                let (name, out) = (self.name.clone(), self.out.clone());
+                let Request { pack, is_dry, append, .. } = *request;
                 let work = move |meter: &Meter, _: &Arc<Desk>| {
                     let context = Context { cancel: &meter.cancel, progress: meter };
+                    if let Some((append, _)) = append {
+                        let edited = append.source(samples.finish(name)?).run_with(context)?;
+                        return Ok(edited.document(&out));
+                    }
                     carry_out_pack(&pack.source(samples.finish(name)?), "packed", is_dry, context)
                 };
                 // All of them are in the temporary dataset.
@@ -154,6 +159,10 @@ impl SampleWriter {
     fn next_key(&self) -> String {
         match &self.state {
             State::Streamed(stream) => stream.key(),
+            State::Waiting(samples, request) => {
+                let n_there = request.append.as_ref().map_or(0, |(_, n_samples)| *n_samples);
+                numbered(n_there + samples.len(), "")
+            }
             _ => numbered(self.n_written(), ""),
         }
     }
@@ -164,7 +173,7 @@ impl SampleWriter {
         let State::New(request) = state else { return Err(closed()) };
         let fields = &self.fields;
         // Sources need the names of samples that have not come yet.
-        if !is_named && request.pack.takes_any_number() {
+        if !is_named && request.append.is_none() && request.pack.takes_any_number() {
             let stream = Stream::new(fields, self.name.clone(), *request);
             self.state = State::Streamed(Box::new(stream));
             return Ok(());
@@ -219,8 +228,9 @@ impl SampleWriter {
         key: Option<String>,
         values: Result<Vec<Value<Image>>, String>,
     ) -> PyResult<Refused> {
-        let State::Waiting(samples, _) = &mut self.state else { return Err(closed()) };
-        let index = samples.len();
+        let State::Waiting(samples, request) = &mut self.state else { return Err(closed()) };
+        let n_there = request.append.as_ref().map_or(0, |(_, n_samples)| *n_samples);
+        let index = n_there + samples.len();
         let (key, what) = match values {
             Ok(values) => {
                 let key = key.unwrap_or_else(|| numbered(index, &self.keys.extension(&values)));
