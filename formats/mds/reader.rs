@@ -8,7 +8,10 @@ use crate::mds::{
     shard::{Inflated, ShardFile, sample_range},
     sidecar::is_cell,
 };
-use crate::shards::{combined::Blocks, versions::Files};
+use crate::shards::{
+    combined::Blocks,
+    versions::{self, Files},
+};
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Amount, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Look, MaxDecompressed,
@@ -440,7 +443,10 @@ impl Reader for MdsReader {
         ];
         let problem = self.blocks.as_ref().and_then(|blocks| blocks.problem());
         let problem = problem.map(|problem| ("combined_index_problem", json!(problem)));
-        facts.into_iter().chain(problem).map(|(name, value)| (name.to_owned(), value)).collect()
+        let facts = facts.into_iter().chain(problem);
+        let edit = self.manifest.as_ref().and_then(|manifest| manifest.edit.as_ref());
+        let facts = facts.map(|(name, value)| (name.to_owned(), value));
+        facts.chain(versions::detail(edit)).collect()
     }
 
     fn verify_layout(&self) -> Vec<Error> {

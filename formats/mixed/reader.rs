@@ -302,9 +302,10 @@ impl Reader for MixedReader {
             let CodecFacts { samples, bytes, .. } = facts;
             put(&facts.folder, json!({ "samples": samples, "share": share, "bytes": bytes }));
         }
+        details.extend(versions::detail(self.manifest.edit.as_ref()));
         let parts = self.parts.iter().flatten();
         if let Some(problem) = parts.clone().find_map(|part| part.combined_problem.as_ref()) {
-            put("combined_index_problem", json!(problem));
+            details.insert("combined_index_problem".into(), json!(problem));
         }
         let entry_points =
             parts.filter_map(WdsReader::entry_point_facts).reduce(EntryPointFacts::and);

@@ -1,5 +1,5 @@
 use crate::index::EntryPointFacts;
-use crate::shards::versions::Files;
+use crate::shards::versions::{self, Files};
 use crate::wds::{
     kept, keys,
     manifest::Manifest,
@@ -388,6 +388,7 @@ impl Reader for WdsReader {
             .chain(entry_points)
             .chain(problem.map(|problem| ("combined_index_problem", json!(problem))))
             .map(|(name, value)| (name.to_owned(), value))
+            .chain(versions::detail(self.manifest.as_ref().and_then(|it| it.edit.as_ref())))
             .collect()
     }
 

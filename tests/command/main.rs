@@ -32,6 +32,7 @@ mod convert;
 #[cfg(feature = "turbo")]
 mod datasets;
 mod diff;
+mod edits;
 #[cfg(feature = "turbo")]
 mod follow;
 #[cfg(feature = "turbo")]

@@ -118,5 +118,5 @@ pub(crate) fn decided(
     let params = provenance::params(options, outcome, &*format)?;
     let jpeg_index = options.jpeg_index.bits_in(&*format);
     let (out, run) = (PathBuf::new(), Run::default());
-    Ok(PackJob { source, policy, format, out, plan, params, jpeg_index, run })
+    Ok(PackJob { source, name: None, policy, format, out, plan, params, jpeg_index, run })
 }

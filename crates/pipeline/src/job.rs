@@ -16,6 +16,8 @@ use xxhash_rust::xxh3::Xxh3;
 pub struct PackJob {
     /// Source of the samples.
     pub source: Arc<dyn Source>,
+    /// Name of the source to record, if it is not that of the source.
+    pub name: Option<String>,
     /// Policy for storing images.
     pub policy: Policy,
     /// Layout of the output.
@@ -50,7 +52,7 @@ impl PackJob {
         let plan = Plan::single_file(source.len());
         let (policy, run) = (Policy::default(), Run::default());
         let (params, out) = (BTreeMap::new(), out.into());
-        Self { source, policy, format, out, plan, params, jpeg_index: None, run }
+        Self { source, name: None, policy, format, out, plan, params, jpeg_index: None, run }
     }
 
     /// Returns the identity of the dataset: equal for runs that must write the same bytes. It
@@ -217,7 +219,7 @@ impl PackJob {
     /// samples.
     fn recorded(&self) -> Provenance {
         let params = recorded_params(&self.policy, &*self.format, self.jpeg_index, &self.params);
-        let source = self.source.name().to_owned();
+        let source = self.name.as_deref().unwrap_or(self.source.name()).to_owned();
         Provenance { tool: TOOL.into(), source, params, skipped: Vec::new() }
     }
 }

@@ -2,8 +2,8 @@
 //! like files of a web server, with network failures.
 //!
 //! It supports `GET` and `HEAD` with ranges, entity tags and `If-Match`; S3's list of objects,
-//! version 2; `PUT` with `If-None-Match` and `If-Match`, multipart uploads, `DELETE`, also of many
-//! at once. It checks no signature. Of Azure's interface it has only the error for a missing
+//! version 2; `PUT` with `If-None-Match` and `If-Match`, copies, multipart uploads, `DELETE`, also of
+//! many at once. It checks no signature. Of Azure's interface it has only the error for a missing
 //! container. `make servers` tests with other servers.
 mod faults;
 mod http;

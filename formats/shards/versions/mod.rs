@@ -36,6 +36,7 @@ pub(crate) use log::{forget, read as read_log};
 
 use crate::shards::RECORDS;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -51,6 +52,11 @@ pub(crate) struct EditFacts {
 /// Number of the version of a manifest with this member.
 pub(crate) fn number(edit: Option<&EditFacts>) -> u64 {
     edit.map_or(1, |edit| edit.version)
+}
+
+/// Returns the number of an edited version among the facts of an open dataset.
+pub(crate) fn detail(edit: Option<&EditFacts>) -> Option<(String, Json)> {
+    edit.map(|edit| ("dataset_version".to_owned(), edit.version.into()))
 }
 
 /// Returns the fingerprint of the version that an edit makes of another one.

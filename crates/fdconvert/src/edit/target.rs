@@ -112,6 +112,7 @@ impl Target {
         let format = self.format.with_options(&self.options)?;
         Ok(PackJob {
             plan,
+            name: Some(self.version.provenance.source.clone()),
             params,
             jpeg_index: jpeg_index.filter(|_| with_index),
             policy: Policy::default(),

@@ -88,7 +88,7 @@ fn tag(metadata: &fs::Metadata) -> String {
     format!("\"{:016x}\"", xxh3_64(&stamp.map(u64::to_le_bytes).concat()))
 }
 
-fn decode(text: &str) -> String {
+pub(super) fn decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {

@@ -1,5 +1,5 @@
 //! Writing objects, whole or in parts, and deleting them.
-use super::http::{Request, Response, tag_of};
+use super::http::{Request, Response, decode, tag_of};
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
@@ -108,7 +108,25 @@ fn put(root: &Path, request: &Request, written: &mut Written) -> Response {
     {
         return Response::plain(412, "PreconditionFailed");
     }
+    if let Some(source) = request.header("x-amz-copy-source") {
+        return copy(root, source, &request.path, written);
+    }
     store(root, &request.path, &request.body, request.attributes(), written)
+}
+
+/// Copies an object with its attributes.
+fn copy(root: &Path, source: &str, to: &str, written: &mut Written) -> Response {
+    let source = decode(source.trim_start_matches('/'));
+    let Ok(bytes) = fs::read(root.join(&source)) else { return Response::plain(404, "NoSuchKey") };
+    let attributes = written.attributes(&source);
+    let stored = store(root, to, &bytes, attributes, written);
+    let tag = tag_of(&root.join(to)).unwrap_or_default();
+    match stored.is_ok() {
+        true => {
+            Response::xml(200, &format!("<CopyObjectResult><ETag>{tag}</ETag></CopyObjectResult>"))
+        }
+        false => stored,
+    }
 }
 
 fn delete(root: &Path, request: &Request, written: &mut Written) -> Response {
