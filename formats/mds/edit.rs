@@ -133,7 +133,7 @@ pub(crate) fn edit(edit: &Edit<'_>) -> Result<LogEntry> {
     let Some(OpenVersion { text, path, .. }) = opened else { return Err(without_manifest(edit.out)) };
     let base = Manifest::parse(&text, &path)?;
     if base.fingerprint != edit.base {
-        return Err(faster(edit.out));
+        return Err(faster(edit.out, number(base.edit.as_ref())));
     }
     let base = Described::read(edit.out, base)?;
     let staged = read(edit.stage)?;

@@ -282,9 +282,11 @@ fn shards_of(
                 if entry.raw_data.basename == shard.basename && entry.samples == shard.samples =>
             {
                 let stored = entry.zip_data.as_ref().unwrap_or(&entry.raw_data);
-                let stored = located.path(&format!("{within}{}", stored.basename));
+                let name = format!("{within}{}", stored.basename);
+                let (stored, elsewhere) = (located.path(&name), located.elsewhere(&name));
                 let folder = stored.parent().map(Path::to_path_buf).unwrap_or_default();
                 let mut file = ShardFile::new(entry, folder, None);
+                file.elsewhere = elsewhere;
                 let combined = blocks.map(|blocks| (blocks.clone(), number));
                 let index = shard.index.as_ref();
                 let index = index.map(|name| located.path(&format!("{within}{name}")));

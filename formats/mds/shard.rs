@@ -23,6 +23,8 @@ const KEPT_BYTES: usize = 1 << 30;
 pub(crate) struct ShardFile {
     pub(crate) entry: Entry,
     pub(crate) folder: PathBuf,
+    /// Where the raw file is when an edit has replaced it.
+    pub(crate) elsewhere: Vec<PathBuf>,
     /// Its columns, if they differ from the first shard's.
     pub(crate) own: Option<Own>,
     pub(crate) first: u64,
@@ -42,8 +44,8 @@ pub(crate) struct Inflated(Mutex<VecDeque<(u64, Bytes)>>);
 
 impl ShardFile {
     pub(crate) fn new(entry: Entry, folder: PathBuf, given: Option<Bytes>) -> Self {
-        let (mapped, opened, index, busy) = Default::default();
-        Self { entry, folder, own: None, first: 0, given, mapped, opened, index, busy }
+        let (mapped, opened, index, busy, elsewhere) = Default::default();
+        Self { entry, folder, elsewhere, own: None, first: 0, given, mapped, opened, index, busy }
     }
 
     /// The file to read: the raw one, or the compressed one if there is no raw one.
@@ -113,6 +115,7 @@ impl ShardFile {
             return Ok(opened);
         }
         let opened = Blob::open_with_len(&self.raw_path(), self.entry.raw_data.bytes)?;
+        let opened = opened.or_elsewhere(self.elsewhere.clone());
         Ok(self.opened.get_or_init(|| opened))
     }
 

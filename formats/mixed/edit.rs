@@ -117,7 +117,7 @@ pub(crate) fn edit(format: &Mixed, edit: &Edit<'_>) -> Result<LogEntry> {
     };
     let base = Described::new(Manifest::parse(&text, &path)?);
     if base.manifest.fingerprint != edit.base {
-        return Err(faster(edit.out));
+        return Err(faster(edit.out, number(base.manifest.edit.as_ref())));
     }
     let staged = read(edit.stage)?.map(Described::new);
     let fingerprint = versions::fingerprint(edit.base, edit.id);

@@ -79,7 +79,7 @@ pub(crate) fn edit(format: &Wds, edit: &Edit<'_>) -> Result<LogEntry> {
     let Some(OpenVersion { text, path, .. }) = opened else { return Err(without_manifest(edit.out)) };
     let base = Manifest::parse(&text, &path)?;
     if base.fingerprint != edit.base {
-        return Err(versions::faster(edit.out));
+        return Err(versions::faster(edit.out, number(base.edit.as_ref())));
     }
     let fingerprint = versions::fingerprint(edit.base, edit.id);
     let staged = Manifest::read(edit.stage)?;

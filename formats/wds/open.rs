@@ -338,6 +338,8 @@ fn note_missing(shards: &mut [Shard], schema: &Schema, columns: &[Column]) {
 struct ShardFile {
     path: PathBuf,
     index: PathBuf,
+    /// Where it is when an edit has replaced it.
+    elsewhere: Vec<PathBuf>,
     /// Its length, if a manifest has it: then fdconvert wrote the shard, uncompressed.
     len: Option<u64>,
     number: usize,
@@ -353,17 +355,20 @@ impl ShardFile {
     fn listed(files: &Files, number: usize, facts: &ShardFacts) -> Self {
         let path = files.path(&facts.name);
         let index = facts.index.as_ref().map_or_else(|| index_path(&path), |name| files.path(name));
-        Self { path, index, len: Some(facts.bytes), number }
+        let elsewhere = files.elsewhere(&facts.name);
+        Self { path, index, elsewhere, len: Some(facts.bytes), number }
     }
 
     fn found(path: PathBuf) -> Self {
-        Self { index: index_path(&path), path, len: None, number: 0 }
+        Self { index: index_path(&path), path, elsewhere: Vec::new(), len: None, number: 0 }
     }
 
     /// `combined` is the combined index, if any, and the fields that its blocks must have.
     fn open(&self, combined: Option<(&Blocks, &Schema)>) -> Result<Opened> {
         let file = match self.len {
-            Some(len) => Blob::open_with_len(&self.path, len)?,
+            Some(len) => {
+                Blob::open_with_len(&self.path, len)?.or_elsewhere(self.elsewhere.clone())
+            }
             None => Blob::open(&self.path)?,
         };
         let index = combined.and_then(|(blocks, schema)| {

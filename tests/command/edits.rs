@@ -198,3 +198,41 @@ fn the_log_and_what_is_said_are_read_by_people() {
     assert!(lines[3].contains("remove where label == \"scene\""), "{said}");
     assert!(ok(None, &[&"clean", &set]).contains("nothing to clean"));
 }
+
+/// Opened before two edits, the dataset is read to its end as it was: what they have replaced is
+/// read where the kept versions have it.
+#[test]
+fn a_dataset_that_is_open_in_a_store_stays_as_it_was_opened() {
+    let inputs = Inputs::new();
+    let stores = inputs.path("stores");
+    fs::create_dir_all(stores.join("bucket")).unwrap();
+    let server = Server::start(&stores);
+    let photos = inputs.path("photos");
+    for format in ["wds", "mds", "mixed"] {
+        let url = format!("s3://bucket/set.{format}");
+        let mut pack: Vec<&dyn AsRef<OsStr>> = vec![&"pack", &photos, &url, &"--shard-count", &"5"];
+        if format == "mixed" {
+            pack.extend([&"--ratio" as &dyn AsRef<OsStr>, &"0.5"]);
+        }
+        ok(Some(&server), &pack);
+        // This process reads the same objects as a web server's files.
+        let opened = fdconvert::open(format!("{}/bucket/set.{format}", server.url())).unwrap();
+        let expected = fdconvert::open(stores.join(format!("bucket/set.{format}"))).unwrap();
+        let expected: Vec<_> = (0..12).map(|index| expected.get(index).unwrap()).collect();
+        let read = |index: u64| opened.get(index).unwrap();
+        // Of each shard one sample, so that the objects are known.
+        for index in [0, 5, 10] {
+            assert_eq!(read(index), expected[index as usize], "{format}");
+        }
+        for edit in [[&"--labels", &inputs.labels as &dyn AsRef<OsStr>], [&"--keys", &inputs.keys]]
+        {
+            let command = if edit[0].as_ref() == "--labels" { "update" } else { "remove" };
+            let mut args: Vec<&dyn AsRef<OsStr>> = vec![&command, &url, &"--keep-versions", &"3"];
+            args.extend(edit);
+            ok(Some(&server), &args);
+        }
+        for index in 0..12 {
+            assert_eq!(read(index), expected[index as usize], "{format} {index}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{self, fails, ok};
-use fdconvert::{Error, Pack, ProfileOptions};
+use fdconvert::{Append, Error, Pack, ProfileOptions};
 use fdconvert_core::option;
 use fdconvert_testkit::fixtures;
 use serde_json::{Map, Value};
@@ -17,8 +17,9 @@ const OF_PLANS: [&str; 3] = ["plan", "part", "parts"];
 
 #[test]
 fn every_name_of_an_option_is_a_flag_of_the_command() {
-    let help: String =
-        ["pack", "profile"].map(|command| ok(&[&command as &dyn AsRef<OsStr>, &"--help"])).concat();
+    let help: String = ["pack", "profile", "append"]
+        .map(|command| ok(&[&command as &dyn AsRef<OsStr>, &"--help"]))
+        .concat();
     let texts: String = sources().iter().map(|file| fs::read_to_string(file).unwrap()).collect();
     for name in option::ALL {
         let flag = name.as_str().replace('_', "-");
@@ -45,6 +46,7 @@ fn every_name_of_an_option_is_one_of_the_library_and_a_keyword() {
         };
         !is_unknown(Pack::from_json(Vec::new(), "o".into(), object()).err())
             || !is_unknown(ProfileOptions::from_json(object()).err())
+            || !is_unknown(Append::from_json("o".into(), Vec::new(), object()).err())
     };
     assert!(!is_known("no_such_option"));
     for name in option::ALL.iter().filter(|name| !OF_PLANS.contains(&name.as_str())) {

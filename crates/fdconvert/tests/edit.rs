@@ -294,7 +294,7 @@ fn two_edits_of_one_version_have_one_winner() {
                 Ok(edited) => versions.push((edited.entry.version, at)),
                 Err(error) => {
                     let text = error.chain();
-                    assert!(text.contains("was faster") && text.contains("version 2"), "{text}");
+                    assert!(text.contains("was faster, and made version 2"), "{text}");
                     again.push(at);
                 }
             }

@@ -1,8 +1,12 @@
 //! Random access to the bytes of a file or of an object.
 use crate::{place::is_url, store::Object};
 use bytes::Bytes;
-use fdconvert_core::{Ahead, Result};
-use std::{path::Path, sync::Arc};
+use fdconvert_core::{Ahead, Error, Result};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
 
 /// Bytes to read by ranges: of a mapped file, which costs nothing, or of an object in a store,
 /// where each range is a request. Cloning is cheap.
@@ -13,6 +17,43 @@ pub struct Blob(Place);
 enum Place {
     Here(Bytes),
     Away(Arc<Object>),
+    /// An object that may be replaced, and then has its bytes elsewhere.
+    Kept(Arc<Kept>),
+}
+
+#[derive(Debug)]
+struct Kept {
+    object: Arc<Object>,
+    elsewhere: Vec<PathBuf>,
+    /// The other object, once the first one was replaced.
+    moved: OnceLock<Arc<Object>>,
+}
+
+impl Kept {
+    fn object(&self) -> &Arc<Object> {
+        self.moved.get().unwrap_or(&self.object)
+    }
+
+    fn read(&self, offset: u64, len: u64) -> Result<Bytes> {
+        let error = match self.object().read(offset, len) {
+            Err(error) if self.moved.get().is_none() && is_replaced(&error) => error,
+            read => return read,
+        };
+        for path in &self.elsewhere {
+            let Ok(object) = Object::with_len(path, self.object.len()) else { continue };
+            if let Ok(bytes) = object.read(offset, len) {
+                let _ = self.moved.set(Arc::new(object));
+                return Ok(bytes);
+            }
+        }
+        Err(error)
+    }
+}
+
+/// Returns true if an object is gone, or is another one.
+fn is_replaced(error: &Error) -> bool {
+    let kinds = [ErrorKind::NotFound, ErrorKind::Other];
+    matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()))
 }
 
 impl Blob {
@@ -39,12 +80,26 @@ impl Blob {
         Self::open(path)
     }
 
+    /// Reads an object that was replaced since it was opened from the first of these that has its
+    /// length, instead of failing. Files need that not: their map stays.
+    #[must_use]
+    pub fn or_elsewhere(self, elsewhere: Vec<PathBuf>) -> Self {
+        match self.0 {
+            Place::Away(object) if !elsewhere.is_empty() => {
+                let moved = OnceLock::new();
+                Self(Place::Kept(Arc::new(Kept { object, elsewhere, moved })))
+            }
+            _ => self,
+        }
+    }
+
     /// Returns the number of bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         match &self.0 {
             Place::Here(bytes) => bytes.len() as u64,
             Place::Away(object) => object.len(),
+            Place::Kept(kept) => kept.object.len(),
         }
     }
 
@@ -59,7 +114,7 @@ impl Blob {
     pub fn here(&self) -> Option<&Bytes> {
         match &self.0 {
             Place::Here(bytes) => Some(bytes),
-            Place::Away(_) => None,
+            Place::Away(_) | Place::Kept(_) => None,
         }
     }
 
@@ -75,6 +130,10 @@ impl Blob {
                 Some(end) if end <= object.len() => object.read(offset, len).map(Some),
                 _ => Ok(None),
             },
+            Place::Kept(kept) => match offset.checked_add(len) {
+                Some(end) if end <= kept.object.len() => kept.read(offset, len).map(Some),
+                _ => Ok(None),
+            },
         }
     }
 
@@ -86,11 +145,8 @@ impl Blob {
                 drop(ranges);
                 Ahead::default()
             }
-            Place::Away(object) => {
-                let mut ahead = Ahead::default();
-                ahead.hold(object.announce(ranges));
-                ahead
-            }
+            Place::Away(object) => held(object.announce(ranges)),
+            Place::Kept(kept) => held(kept.object().announce(ranges)),
         }
     }
 
@@ -103,6 +159,7 @@ impl Blob {
         match &self.0 {
             Place::Here(bytes) => Ok(bytes.clone()),
             Place::Away(object) => object.whole(),
+            Place::Kept(kept) => kept.object().whole(),
         }
     }
 }
@@ -111,6 +168,12 @@ impl From<Bytes> for Blob {
     fn from(bytes: Bytes) -> Self {
         Self(Place::Here(bytes))
     }
+}
+
+fn held(announced: impl Send + Sync + 'static) -> Ahead {
+    let mut ahead = Ahead::default();
+    ahead.hold(announced);
+    ahead
 }
 
 #[inline]

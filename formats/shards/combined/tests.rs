@@ -24,7 +24,7 @@ fn made(folder: &Path, indexes: &[PathBuf]) -> Combined {
 }
 
 fn is_sound(folder: &Path, combined: &Combined, indexes: &[PathBuf]) -> bool {
-    verify("toy", folder, combined, indexes).is_empty()
+    verify("toy", &folder.join(&combined.name), combined, indexes).is_empty()
 }
 
 #[test]

@@ -59,9 +59,12 @@ impl Commit<'_> {
         let _lock = lock(out)?;
         let stage = stage(out, fingerprint);
         let path = out.join(name);
-        let faster = || faster(out);
+        let faster = || -> Result<Error> {
+            let found = read_if_there(&path, u64::MAX)?.unwrap_or_default();
+            Ok(faster(out, files::version_of(&found)))
+        };
         if read_if_there(&path, u64::MAX)?.is_none_or(|found| found != before) {
-            return Err(faster());
+            return Err(faster()?);
         }
         make_stage(&stage)?;
         let oldest = (number + 2).saturating_sub(self.keep_versions.max(1));
@@ -81,7 +84,7 @@ impl Commit<'_> {
             set_aside(out, name, before, number, moved.iter().chain(&todo.removes))?;
         }
         if !place::swap(&path, before, after)? {
-            return Err(faster());
+            return Err(faster()?);
         }
         settle(out, &stage, name, &moved, &todo)?;
         Ok(entry)
@@ -130,13 +133,14 @@ fn lock(out: &Path) -> Result<Option<Scratch>> {
     }
 }
 
-pub(crate) fn faster(out: &Path) -> Error {
+/// The error of an edit of a version that is not the current one any more: that is `version`.
+pub(crate) fn faster(out: &Path, version: u64) -> Error {
+    // The log follows the commit.
     let last = log::read(out).ok().and_then(|log| log.last().cloned());
-    let who = last.map_or_else(String::new, |entry| {
-        format!(": version {}, by `{}`", entry.version, entry.command)
-    });
+    let who = last.filter(|entry| entry.version == version);
+    let who = who.map_or_else(String::new, |entry| format!(", by `{}`", entry.command));
     let what = format!(
-        "another edit of {} was faster{who}; nothing was changed: run the command again, which \
+        "another edit of {} was faster, and made version {version}{who}; nothing was changed: run the command again, which \
          edits that version",
         out.display()
     );

@@ -20,6 +20,8 @@ pub(crate) struct Files {
     within: String,
     /// Folders with the files that are not under their names, the first one that has one decides.
     layers: Arc<[Layer]>,
+    /// Number of the version, if there is a manifest.
+    version: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -31,7 +33,8 @@ struct Layer {
 impl Files {
     /// All files are under their names.
     pub(crate) fn plain(root: &Path) -> Self {
-        Self { root: root.to_path_buf(), within: String::new(), layers: Arc::from([]) }
+        let (root, within) = (root.to_path_buf(), String::new());
+        Self { root, within, layers: Arc::from([]), version: None }
     }
 
     /// Returns the path of a file, whether or not it exists.
@@ -39,6 +42,20 @@ impl Files {
         let name = format!("{}{name}", self.within);
         let layer = self.layers.iter().find(|layer| layer.names.contains(&name));
         layer.map_or(&self.root, |layer| &layer.folder).join(name)
+    }
+
+    /// Returns where an object is once an edit has replaced it: with the last version that had it,
+    /// if that is kept. Files are open before.
+    pub(crate) fn elsewhere(&self, name: &str) -> Vec<PathBuf> {
+        let Some(version) = self.version.filter(|_| place::is_url(&self.root)) else {
+            return Vec::new();
+        };
+        let path = self.path(name);
+        let name = format!("{}{name}", self.within);
+        let kept = (version..version + MOST_TRIED).map(|it| kept(&self.root, it).join(&name));
+        // One that was staged when it was opened comes to its name.
+        let named = Some(self.root.join(&name)).filter(|named| *named != path);
+        kept.chain(named).collect()
     }
 
     /// Returns the files of a folder of the dataset.
@@ -51,7 +68,7 @@ impl Files {
         if self.within.is_empty() { self.root.clone() } else { self.root.join(&self.within) }
     }
 
-    fn layered(root: &Path, folders: Vec<PathBuf>, manifest: &str) -> Result<Self> {
+    fn layered(root: &Path, folders: Vec<PathBuf>, manifest: &str, version: u64) -> Result<Self> {
         let layer = |folder: PathBuf| {
             let names = match place::files_below(&folder) {
                 // A server that cannot list has no dataset that is being edited.
@@ -62,7 +79,7 @@ impl Files {
             Ok(Layer { folder, names: names.collect() })
         };
         let layers = folders.into_iter().map(layer).collect::<Result<_>>()?;
-        Ok(Self { layers, ..Self::plain(root) })
+        Ok(Self { layers, version: Some(version), ..Self::plain(root) })
     }
 }
 
@@ -119,6 +136,12 @@ pub(super) fn staged_fingerprint(text: &[u8]) -> Option<String> {
     loose(text).map(|it| it.fingerprint)
 }
 
+/// Returns the number of the version of a manifest.
+#[cfg(feature = "write")]
+pub(super) fn version_of(text: &[u8]) -> u64 {
+    number(loose(text).and_then(|it| it.edit).as_ref())
+}
+
 /// Opens a version of the dataset `root`, the current one by default, with its manifest called
 /// `name`; `None` if the dataset has no manifest. If an edit moves the files meanwhile, opens it
 /// again.
@@ -172,7 +195,7 @@ fn open_once(root: &Path, name: &str, version: Option<u64>) -> Result<Option<Ope
         }
         _ => {
             let folders = current.map(|it| stage(root, &it.fingerprint)).into_iter().collect();
-            let files = Files::layered(root, folders, name)?;
+            let files = Files::layered(root, folders, name, current_number)?;
             Ok(Some(OpenVersion { current: text.clone(), text, path, files }))
         }
     }
@@ -186,10 +209,12 @@ fn open_kept(root: &Path, name: &str, version: u64, current: u64) -> Result<Open
     };
     let numbers = (version..current).filter(|number| *number <= version + MOST_KEPT);
     let folders = numbers.map(|number| kept(root, number)).collect();
-    let files = Files::layered(root, folders, name)?;
+    let files = Files::layered(root, folders, name, version)?;
     Ok(OpenVersion { current: Bytes::new(), text, path, files })
 }
 
+/// Number of later versions in which a replaced object is looked for.
+const MOST_TRIED: u64 = 8;
 /// Limit of versions between one and the current one, for damaged manifests.
 const MOST_KEPT: u64 = 1 << 16;
 

@@ -55,7 +55,7 @@ pub(super) fn drop_before(out: &Path, oldest: u64) -> Result<()> {
     Ok(())
 }
 
-/// Removes all versions, the log and the stages of a dataset that is packed anew.
+/// Removes all versions, the log and the stages of a dataset that is packed again.
 ///
 /// # Errors
 /// `Io`.
