@@ -10,7 +10,7 @@ use crate::shards::{
     RECORDS, combined,
     manifest::{self, FileFacts, MAX_BYTES},
     versions::{
-        self, Commit, EditFacts, OpenVersion, faster, number, recover, stage_file, without_manifest,
+        self, Commit, EditFacts, current, faster, number, recover, stage_file, without_manifest,
     },
 };
 use fdconvert_core::{
@@ -129,8 +129,7 @@ impl Described {
 
 /// See [`Format::edit`](fdconvert_core::Format::edit).
 pub(crate) fn edit(edit: &Edit<'_>) -> Result<LogEntry> {
-    let opened = versions::open(edit.out, manifest::NAME, None, Ok)?;
-    let Some(OpenVersion { text, path, .. }) = opened else { return Err(without_manifest(edit.out)) };
+    let (text, path) = current(edit.out, manifest::NAME)?;
     let base = Manifest::parse(&text, &path)?;
     if base.fingerprint != edit.base {
         return Err(faster(edit.out, number(base.edit.as_ref())));

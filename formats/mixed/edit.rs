@@ -11,7 +11,7 @@ use crate::shards::{
     RECORDS,
     manifest::{MAX_BYTES, NAME},
     versions::{
-        self, Commit, EditFacts, OpenVersion, faster, number, recover, stage_file, without_manifest,
+        self, Commit, EditFacts, current, faster, number, recover, stage_file, without_manifest,
     },
 };
 use crate::wds::{self, Named, Next};
@@ -111,10 +111,7 @@ fn stem(facts: &ShardFacts) -> Result<String> {
 
 /// See [`Format::edit`](fdconvert_core::Format::edit).
 pub(crate) fn edit(format: &Mixed, edit: &Edit<'_>) -> Result<LogEntry> {
-    let opened = versions::open(edit.out, MANIFEST, None, Ok)?;
-    let Some(OpenVersion { text, path, .. }) = opened else {
-        return Err(without_manifest(edit.out));
-    };
+    let (text, path) = current(edit.out, MANIFEST)?;
     let base = Described::new(Manifest::parse(&text, &path)?);
     if base.manifest.fingerprint != edit.base {
         return Err(faster(edit.out, number(base.manifest.edit.as_ref())));

@@ -4,7 +4,7 @@ use crate::shards::{
     RECORDS, combined,
     manifest::{self, FileFacts},
     versions::{
-        self, Commit, EditFacts, OpenVersion, number, recover, stage_file, without_manifest,
+        self, Commit, EditFacts, current, number, recover, stage_file, without_manifest,
     },
 };
 use crate::sidecars::{self, ShardFile, Shards, shard_of};
@@ -75,8 +75,7 @@ pub(crate) struct Named {
 
 /// See [`Format::edit`](fdconvert_core::Format::edit).
 pub(crate) fn edit(format: &Wds, edit: &Edit<'_>) -> Result<LogEntry> {
-    let opened = versions::open(edit.out, manifest::NAME, None, Ok)?;
-    let Some(OpenVersion { text, path, .. }) = opened else { return Err(without_manifest(edit.out)) };
+    let (text, path) = current(edit.out, manifest::NAME)?;
     let base = Manifest::parse(&text, &path)?;
     if base.fingerprint != edit.base {
         return Err(versions::faster(edit.out, number(base.edit.as_ref())));

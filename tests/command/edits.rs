@@ -131,6 +131,9 @@ fn appending_to_a_bucket_takes_a_bounded_number_of_requests() {
         let before = server.served().requests;
         ok(Some(&server), &[&"append", &url, &inputs.path("more")]);
         counts.push(server.served().requests - before);
+        for (path, n) in server.by_path() {
+            println!("{n:3} {path}");
+        }
         fs::remove_dir_all(stores.join("bucket/set.wds")).unwrap();
     }
     println!("requests of an append: {counts:?}");

@@ -346,3 +346,18 @@ fn the_same_edit_again_is_no_edit_and_refusals_change_nothing() {
     refused(Append::new(&beton, [path("b")]).run(), "fdconvert pack");
     assert!(files(&set) == before);
 }
+
+#[test]
+fn samples_without_images_are_appended() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir_all(path("a")).unwrap();
+    photos(&path("a"), "a", 6, 1);
+    let drop = PackOptions::default().drop_field("image").format("wds");
+    Pack::new([path("a")], path("whole.wds")).run().unwrap();
+    for name in ["one.wds", "two.wds"] {
+        Pack::new([path("whole.wds")], path(name)).options(drop.clone()).run().unwrap();
+    }
+    let edited = unwrap(Append::new(path("one.wds"), [path("two.wds")]).run());
+    assert_eq!((edited.entry.samples, edited.entry.added), (12, 6));
+}

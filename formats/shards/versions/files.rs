@@ -174,6 +174,19 @@ pub(crate) fn open<T>(
     }
 }
 
+/// Returns the current manifest and its path, for an edit: no file waits for its name then.
+///
+/// # Errors
+/// `Usage` for a dataset without one; `Io`.
+#[cfg(feature = "write")]
+pub(crate) fn current(root: &Path, name: &str) -> Result<(Bytes, PathBuf)> {
+    let path = root.join(name);
+    match read_if_there(&path, MAX_BYTES)? {
+        Some(text) => Ok((text, path)),
+        None => Err(super::without_manifest(root)),
+    }
+}
+
 /// Opens its manifest.
 fn open_once(root: &Path, name: &str, version: Option<u64>) -> Result<Option<OpenVersion>> {
     let path = root.join(name);

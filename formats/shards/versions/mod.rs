@@ -30,6 +30,8 @@ mod log;
 
 #[cfg(feature = "write")]
 pub(crate) use commit::{Commit, faster, recover, remove_stages, stage_file, without_manifest};
+#[cfg(feature = "write")]
+pub(crate) use files::current;
 pub(crate) use files::{Files, OpenVersion, kept_numbers, open};
 #[cfg(feature = "write")]
 pub(crate) use log::{forget, read as read_log};

@@ -187,10 +187,11 @@ impl Append {
         }
         let params = &target.version.provenance.params;
         let mut all = Map::new();
-        if !IMAGES.iter().any(|(_, name)| given.contains_key(*name)) {
+        let has_images = target.version.schema.first_image().is_some();
+        if has_images && !IMAGES.iter().any(|(_, name)| given.contains_key(*name)) {
             all = of_images(params);
         }
-        if let Some(bits) = params.get("jpeg-index") {
+        if let (Some(bits), true) = (params.get("jpeg-index"), has_images) {
             all.insert("jpeg_index".into(), json!(bits));
         }
         all.extend(given);
