@@ -4,8 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
-venv=target/python-venv
-wheels=target/python-wheels
+venv=$target/python-venv
+wheels=$target/python-wheels
 
 fail() {
   echo "check-python: $1" >&2
@@ -35,7 +35,7 @@ FDCONVERT_FAKE_CUDA=$("$target/debug/examples/fake_driver")
 export FDCONVERT_FAKE_CUDA
 # Away from the sources, so that what is installed is what is tested.
 "$venv/bin/python" -P -m pytest -q -rs -p no:cacheprovider
-"$venv/bin/python" -P -m mypy --cache-dir target/mypy crates/python/python \
+"$venv/bin/python" -P -m mypy --cache-dir "$target/mypy" crates/python/python \
   crates/python/tests
 "$venv/bin/python" -P -m mypy.stubtest fdconvert --ignore-unused-allowlist \
   --mypy-config-file pyproject.toml \

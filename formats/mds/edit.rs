@@ -208,7 +208,8 @@ fn write_indexes(after: &Described, stage: &Path) -> Result<Vec<FileFacts>> {
         match indexes.iter_mut().find(|(split, _)| *split == shard.split) {
             Some((_, index)) => index.shards.push(entry.clone()),
             None => {
-                indexes.push((&shard.split, Index { shards: vec![entry.clone()], version: VERSION }));
+                indexes
+                    .push((&shard.split, Index { shards: vec![entry.clone()], version: VERSION }));
             }
         }
     }

@@ -3,8 +3,6 @@ use crate::mds::{
     layout::{FORMAT, INDEX},
 };
 #[cfg(feature = "write")]
-use fdconvert_core::{Edit, LogEntry, Version};
-#[cfg(feature = "write")]
 use crate::mds::{
     complete, edit,
     place::{Found, Place},
@@ -16,6 +14,8 @@ use fdconvert_core::{
     Kind, Layout, OpenOptions, OptionKind, OptionValues, Reader, Result, Schema, Shard,
     ShardSummary, ShardWriter, option,
 };
+#[cfg(feature = "write")]
+use fdconvert_core::{Edit, LogEntry, Version};
 use fdconvert_storage::{any_of, place};
 use std::{
     ffi::OsStr,

@@ -34,11 +34,7 @@ impl ShardIndex {
     }
 
     /// The index, if the manifest names one; or why it cannot be used.
-    pub(crate) fn open(
-        &self,
-        entry: &Entry,
-        schema: &Schema,
-    ) -> Result<Option<&Index>, String> {
+    pub(crate) fn open(&self, entry: &Entry, schema: &Schema) -> Result<Option<&Index>, String> {
         let Some(path) = &self.path else { return Ok(None) };
         if let Some(index) = self.opened.get() {
             return Ok(Some(index));

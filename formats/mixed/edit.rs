@@ -218,9 +218,8 @@ impl Part<'_> {
             names.extend(after.names());
             names.insert(NAME.to_owned());
         }
-        let mut before = base.map_or_else(Vec::new, |base| {
-            [base.names(), vec![NAME.to_owned()]].concat()
-        });
+        let mut before =
+            base.map_or_else(Vec::new, |base| [base.names(), vec![NAME.to_owned()]].concat());
         before.retain(|name| !names.contains(name));
         removes.extend(before.into_iter().map(|file| format!("{name}/{file}")));
         let facts = after.map(|after| CodecFacts {

@@ -1,6 +1,4 @@
 #[cfg(feature = "write")]
-use fdconvert_core::{Edit, LogEntry, Version};
-#[cfg(feature = "write")]
 use crate::mixed::{
     complete, edit,
     writer::{self, Writer},
@@ -15,6 +13,8 @@ use fdconvert_core::{
     Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader,
     OpenOptions, OptionValues, Reader, Result, Schema, Shard, ShardSummary, ShardWriter, option,
 };
+#[cfg(feature = "write")]
+use fdconvert_core::{Edit, LogEntry, Version};
 use std::path::{Path, PathBuf};
 
 /// The format, with the options of its shards.

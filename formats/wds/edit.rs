@@ -3,14 +3,11 @@
 use crate::shards::{
     RECORDS, combined,
     manifest::{self, FileFacts},
-    versions::{
-        self, Commit, EditFacts, current, number, recover, stage_file, without_manifest,
-    },
+    versions::{self, Commit, EditFacts, current, number, recover, stage_file, without_manifest},
 };
 use crate::sidecars::{self, ShardFile, Shards, shard_of};
 use crate::wds::{
-    Wds,
-    kept, layout,
+    Wds, kept, layout,
     manifest::{Manifest, ShardFacts},
     names::Column,
     outline::{Outline, each_sample},
@@ -206,9 +203,8 @@ impl Next<'_> {
         let mut facts = Vec::new();
         for (manifest, stems) in [(self.base, stems(false)), (self.staged, stems(true))] {
             let sidecars = manifest.iter().flat_map(|manifest| &manifest.sidecars);
-            let of_shards = sidecars.filter(|file| {
-                shard_of(&file.name).is_some_and(|stem| stems.contains(stem))
-            });
+            let of_shards = sidecars
+                .filter(|file| shard_of(&file.name).is_some_and(|stem| stems.contains(stem)));
             facts.extend(of_shards.cloned());
         }
         let outline = Outline::new(self.format, &after.schema, self.common)?;

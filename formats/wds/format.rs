@@ -1,6 +1,4 @@
 #[cfg(feature = "write")]
-use fdconvert_core::{Edit, LogEntry, Version};
-#[cfg(feature = "write")]
 use crate::wds::{complete, edit, existing, writer::Writer};
 use crate::{
     members::npy,
@@ -15,6 +13,8 @@ use fdconvert_core::{
     ImageHeader, Kind, Layout, OpenOptions, OptionKind, OptionValues, Reader, Remark, Result,
     Schema, Shard, ShardSummary, ShardWriter, option,
 };
+#[cfg(feature = "write")]
+use fdconvert_core::{Edit, LogEntry, Version};
 use fdconvert_storage::place;
 use std::{
     ffi::OsStr,

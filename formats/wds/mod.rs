@@ -84,10 +84,10 @@ pub(crate) use complete::leftovers;
 #[cfg(feature = "write")]
 pub(crate) use edit::{Named, Next, common_of};
 #[cfg(feature = "write")]
-pub(crate) use manifest::Manifest;
-#[cfg(feature = "write")]
 pub(crate) use existing::{has_shard, has_traces, remove_shard};
 pub(crate) use layout::stem;
+#[cfg(feature = "write")]
+pub(crate) use manifest::Manifest;
 
 #[doc = include_str!("SPEC.md")]
 pub mod spec {}

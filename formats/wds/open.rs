@@ -366,9 +366,7 @@ impl ShardFile {
     /// `combined` is the combined index, if any, and the fields that its blocks must have.
     fn open(&self, combined: Option<(&Blocks, &Schema)>) -> Result<Opened> {
         let file = match self.len {
-            Some(len) => {
-                Blob::open_with_len(&self.path, len)?.or_elsewhere(self.elsewhere.clone())
-            }
+            Some(len) => Blob::open_with_len(&self.path, len)?.or_elsewhere(self.elsewhere.clone()),
             None => Blob::open(&self.path)?,
         };
         let index = combined.and_then(|(blocks, schema)| {
@@ -399,8 +397,7 @@ impl ShardFile {
         } else {
             tarball::inflate(&path, &file.whole()?, limit, budget)?.into()
         };
-        let index =
-            if is_stored { index } else { find_index(&path, &self.index, archive.len())? };
+        let index = if is_stored { index } else { find_index(&path, &self.index, archive.len())? };
         let (index, problem) = match index {
             None => (None, None),
             Some(Ok(index)) => (Some(index), None),

@@ -224,8 +224,9 @@ fn combine(reader: &WdsReader) -> Result<Vec<PathBuf>> {
     }
     let shards = reader.shards.iter();
     let indexes: Vec<_> = shards.map(|shard| layout::index_path(&shard.path)).collect();
-    let is_true =
-        |known: &Combined| combined::verify(FORMAT, &reader.path.join(&known.name), known, &indexes).is_empty();
+    let is_true = |known: &Combined| {
+        combined::verify(FORMAT, &reader.path.join(&known.name), known, &indexes).is_empty()
+    };
     if manifest.combined.as_ref().is_some_and(is_true) {
         return Ok(Vec::new());
     }
