@@ -12,7 +12,7 @@ use fdconvert_storage::{fingerprint_hex, place};
 use std::path::{Path, PathBuf};
 
 /// The manifests of datasets that can be edited.
-const MANIFESTS: [&str; 2] = [NAME, "fdconvert-mixed.json"];
+const MANIFESTS: [&str; 3] = [NAME, "fdconvert-mixed.json", "_fdconvert.json"];
 
 /// Returns the folder in which the new shards of an edit are staged: of the dataset `out`, with the
 /// fingerprint `base`, by the edit of that identity.

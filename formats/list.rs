@@ -74,7 +74,11 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
     let has_extension = is_file && path.extension().is_some();
     let claimed = || formats.iter().find(|format| has_extension && format.suits(path));
     match recognised.or_else(claimed) {
-        Some(format) if options.version.is_some() && !format.is_sharded() => {
+        Some(format)
+            if options.version.is_some()
+                && !format.is_sharded()
+                && format.in_shards().is_none() =>
+        {
             let (shown, name) = (path.display(), format.name());
             let what = format!("{shown} is a {name}, which is written once and has no versions");
             Err(Error::usage("dataset", what))

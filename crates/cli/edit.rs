@@ -31,7 +31,7 @@ pub(crate) struct EditArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct AppendArgs {
-    /// Dataset of shards (wds, mds, mixed), in a folder or a store
+    /// Dataset of shards (wds, mds, mixed, parquet in several files), in a folder or a store
     dataset: PathBuf,
     /// What to add: folders of images, packed datasets, recipes for fractals
     #[arg(required = true, value_name = "SOURCE")]
@@ -55,7 +55,7 @@ pub(crate) struct AppendArgs {
 #[derive(Debug, Args)]
 #[group(id = "which", required = true, multiple = true, args = ["keys", "where"])]
 pub(crate) struct RemoveArgs {
-    /// Dataset of shards (wds, mds, mixed), in a folder or a store
+    /// Dataset of shards (wds, mds, mixed, parquet in several files), in a folder or a store
     dataset: PathBuf,
     /// File with the keys of the samples to remove, one a line
     #[arg(long, value_name = "FILE")]
@@ -69,7 +69,7 @@ pub(crate) struct RemoveArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArgs {
-    /// Dataset of shards (wds, mds, mixed), in a folder or a store
+    /// Dataset of shards (wds, mds, mixed, parquet in several files), in a folder or a store
     dataset: PathBuf,
     /// Table (.csv, .tsv, .jsonl) with the new values: its first column has the keys
     #[arg(long, value_name = "TABLE")]

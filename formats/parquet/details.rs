@@ -1,6 +1,6 @@
 //! Facts about the files, for `inspect`.
 use super::ParquetReader;
-use crate::index::VERSION;
+use crate::{index::VERSION, shards::versions};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -37,5 +37,7 @@ pub(crate) fn of(reader: &ParquetReader) -> Map<String, Value> {
         ("created_by", json!(created_by)),
         ("index", index),
     ];
-    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    let edit = reader.manifest.as_ref().and_then(|manifest| manifest.edit.as_ref());
+    let facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value));
+    facts.chain(versions::detail(edit)).collect()
 }

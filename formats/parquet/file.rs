@@ -2,6 +2,7 @@
 use super::{
     arrow,
     features::{self, Features},
+    files::Found,
     footer,
     layout::{CREATED_BY, FORMAT, KEY, Note, TAIL_LEN},
     leaf::{Leaf, Node},
@@ -65,8 +66,9 @@ pub(crate) struct Chunk {
 
 impl File {
     /// Opens a file and reads its footer. The fields in `dropped` may be unreadable.
-    pub(crate) fn open(path: &Path, dropped: &[String]) -> Result<Self> {
-        Self::new(Blob::open(path)?, path, dropped)
+    pub(crate) fn open(found: &Found, dropped: &[String]) -> Result<Self> {
+        let data = Blob::open(&found.path)?.or_elsewhere(found.elsewhere.clone());
+        Self::new(data, &found.path, dropped)
     }
 
     pub(crate) fn new(data: Blob, path: &Path, dropped: &[String]) -> Result<Self> {

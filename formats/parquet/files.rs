@@ -31,6 +31,8 @@ pub(crate) struct Found {
     pub(crate) split: String,
     /// Columns from its folder names such as `label=cat`, outermost first.
     pub(crate) partitions: Vec<(String, String)>,
+    /// Where it is once an edit has replaced it.
+    pub(crate) elsewhere: Vec<PathBuf>,
 }
 
 /// Content of a folder.
@@ -185,7 +187,7 @@ fn found(folder: &Path, paths: Vec<PathBuf>) -> Vec<Found> {
             }
         }
         let split = split.unwrap_or_else(|| of_name(&path));
-        Found { path, split, partitions }
+        Found { path, split, partitions, elsewhere: Vec::new() }
     };
     let mut files: Vec<Found> = paths.into_iter().map(found).collect();
     // The samples of a split are contiguous; splits are in the order of their first file.

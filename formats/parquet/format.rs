@@ -1,16 +1,26 @@
-#[cfg(feature = "write")]
-use super::writer::{ParquetWriter, finished};
 use super::{
     ParquetReader,
     files::{Listing, is_parquet},
     layout::{FORMAT, MAX_VALUE_BYTES},
+    manifest::NAME,
 };
+#[cfg(feature = "write")]
+use super::{
+    edit, shards,
+    writer::{ParquetWriter, finished},
+};
+#[cfg(feature = "write")]
+use crate::shards::existing;
 use crate::sidecars;
 use fdconvert_core::{
-    Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, OpenOptions,
+    Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, Layout, OpenOptions,
     OptionValues, Reader, Result, ShardSummary, ShardWriter, option,
 };
+#[cfg(feature = "write")]
+use fdconvert_core::{Complete, Edit, Existing, LogEntry, Shard, Version};
 use fdconvert_storage::place;
+#[cfg(feature = "write")]
+use std::path::PathBuf;
 use std::{ffi::OsStr, path::Path};
 
 const OPTIONS: &[FormatOption] = &[sidecars::OPTION];
@@ -19,6 +29,8 @@ const OPTIONS: &[FormatOption] = &[sidecars::OPTION];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parquet {
     pub(crate) croissant: bool,
+    /// True for a folder of several files.
+    pub(crate) in_shards: bool,
 }
 
 impl Format for Parquet {
@@ -40,6 +52,8 @@ impl Format for Parquet {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
+            layout: if self.in_shards { Layout::Shards } else { Layout::File },
+            names_splits: self.in_shards,
             max_sample_bytes: Some(MAX_VALUE_BYTES),
             counts_last: true,
             ..Capabilities::default()
@@ -55,10 +69,15 @@ impl Format for Parquet {
         Ok(Box::new(parquet))
     }
 
+    fn in_shards(&self) -> Option<Box<dyn Format>> {
+        (!self.in_shards).then(|| Box::new(Self { in_shards: true, ..*self }) as Box<dyn Format>)
+    }
+
     /// Recognises a file with Parquet's magic, and a folder of files with its extensions.
     fn detect(&self, path: &Path) -> bool {
         match place::look(path) {
             Ok(Some(place::Kind::File)) => is_parquet(path),
+            Ok(Some(place::Kind::Folder)) if place::is_file(&path.join(NAME)) => true,
             Ok(Some(place::Kind::Folder)) => {
                 // img2dataset writes tables of the same names as folders of images beside those.
                 let is_of_folder = |file: &Path| {
@@ -90,12 +109,62 @@ impl Format for Parquet {
 
     #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
-        finished(request)
+        if self.in_shards { shards::finished(request) } else { finished(request) }
+    }
+
+    #[cfg(feature = "write")]
+    fn finished_together(&self, requests: &[Create<'_>]) -> Vec<Result<Option<ShardSummary>>> {
+        existing::finished_together(self, requests)
+    }
+
+    #[cfg(feature = "write")]
+    fn existing(&self, request: &Create<'_>) -> Result<Existing> {
+        if self.in_shards {
+            return existing::existing(request, &request.out.join(NAME));
+        }
+        Ok(Existing::Resumable)
+    }
+
+    #[cfg(feature = "write")]
+    fn withdraw(&self, out: &Path, shards: &[Shard]) -> Result<()> {
+        if self.in_shards { shards::withdraw(out, shards) } else { Ok(()) }
+    }
+
+    #[cfg(feature = "write")]
+    fn leftovers(&self, out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
+        if self.in_shards { shards::leftovers(out, shards) } else { Ok(Vec::new()) }
+    }
+
+    #[cfg(feature = "write")]
+    fn complete(&self, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
+        if self.in_shards { shards::complete(request) } else { Ok(Vec::new()) }
+    }
+
+    #[cfg(feature = "write")]
+    fn completed(&self, out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
+        if self.in_shards { shards::completed(out, fingerprint) } else { Ok(false) }
+    }
+
+    #[cfg(feature = "write")]
+    fn version(&self, out: &Path) -> Result<Option<Version>> {
+        if place::is_folder(out) { edit::version(out).map(Some) } else { Ok(None) }
+    }
+
+    #[cfg(feature = "write")]
+    fn edit(&self, request: &Edit<'_>) -> Result<LogEntry> {
+        edit::edit(request)
     }
 
     #[cfg(feature = "write")]
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
-        Ok(Box::new(ParquetWriter::create(request, self.croissant)?))
+        if !self.in_shards {
+            return Ok(Box::new(ParquetWriter::create(request, self.croissant)?));
+        }
+        if self.croissant {
+            let what = "`croissant` describes a dataset of one Parquet file; leave it out";
+            return Err(Error::usage(option::SIDECARS, what));
+        }
+        Ok(Box::new(shards::Writer::create(request)?))
     }
 
     fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {

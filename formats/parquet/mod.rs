@@ -18,6 +18,8 @@ mod columns;
 #[cfg(feature = "write")]
 mod description;
 mod details;
+#[cfg(feature = "write")]
+mod edit;
 mod features;
 mod file;
 mod files;
@@ -28,11 +30,15 @@ mod group;
 mod keys;
 mod layout;
 mod leaf;
+mod manifest;
 mod open;
 mod pages;
 mod parts;
 mod reader;
+mod record;
 mod row;
+#[cfg(feature = "write")]
+mod shards;
 #[cfg(feature = "write")]
 mod sink;
 #[cfg(feature = "write")]

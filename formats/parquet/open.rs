@@ -8,9 +8,13 @@ use super::{
     files::{Found, Listing},
     keys::Keys,
     layout::FORMAT,
+    manifest::{Manifest, NAME, ShardFacts},
     parts,
 };
-use crate::index::Index;
+use crate::{
+    index::Index,
+    shards::versions::{self, number},
+};
 use bytes::Bytes;
 use fdconvert_core::{
     Error, InnerClasses, Kind, MaxDecompressed, OpenOptions, Remark, Result, Schema, Shard,
@@ -53,21 +57,57 @@ impl ParquetReader {
     /// # Errors
     /// As for [`open`](Self::open).
     pub(crate) fn open_with(path: &Path, options: &OpenOptions) -> Result<Self> {
-        let (limit, dropped) = (options.max_decompressed, &*options.drop_fields);
-        let (found, remarks) = match place::look_at(path)? {
-            PlaceKind::Folder => {
-                let listing = Listing::of(path)?;
-                let mut remarks: Vec<Remark> = listing.remark().into_iter().collect();
-                let found = listing.files(path)?;
-                remarks.extend(beside::remark(path, &found));
-                (found, remarks)
+        let how = (options.max_decompressed, &*options.drop_fields);
+        if place::look_at(path)? != PlaceKind::Folder {
+            return Self::open_files(path, vec![alone(path)], how);
+        }
+        versions::open(path, NAME, options.version, |opened| {
+            let Some(opened) = opened else { return Self::open_listed(path, how) };
+            let manifest = Manifest::parse(&opened.text, &opened.path)?;
+            let found = manifest.shards.iter().map(|shard| Found {
+                path: opened.files.path(&shard.name),
+                split: shard.split.clone(),
+                partitions: Vec::new(),
+                elsewhere: opened.files.elsewhere(&shard.name),
+            });
+            let mut reader = Self::open_files(path, found.collect(), how)?;
+            for (facts, part) in manifest.shards.iter().zip(&reader.parts) {
+                let found = (part.file.data.len(), part.file.n_rows);
+                if found != (facts.bytes, facts.samples) {
+                    let what = format!(
+                        "{} bytes and {} rows, and the manifest says {} and {}",
+                        found.0, found.1, facts.bytes, facts.samples
+                    );
+                    return Err(part.file.corrupt(0, what));
+                }
             }
-            _ => (vec![alone(path)], Vec::new()),
-        };
-        let opened = open_all(path, &found, |found| File::open(&found.path, dropped));
-        let files = opened.into_iter().collect::<Result<Vec<_>>>()?;
-        let mut reader = Self::new(path, files, found, (limit, dropped))?;
+            reader.facts.version = Some(number(manifest.edit.as_ref()));
+            let record = |facts: &ShardFacts| opened.files.path(&facts.record());
+            reader.records = manifest.shards.iter().map(record).collect();
+            reader.manifest = Some(manifest);
+            Ok(reader)
+        })
+    }
+
+    /// Opens the files that a folder has.
+    fn open_listed(path: &Path, how: (MaxDecompressed, &[String])) -> Result<Self> {
+        let listing = Listing::of(path)?;
+        let mut remarks: Vec<Remark> = listing.remark().into_iter().collect();
+        let found = listing.files(path)?;
+        remarks.extend(beside::remark(path, &found));
+        let mut reader = Self::open_files(path, found, how)?;
         reader.facts.remarks.extend(remarks);
+        Ok(reader)
+    }
+
+    fn open_files(
+        path: &Path,
+        found: Vec<Found>,
+        (limit, dropped): (MaxDecompressed, &[String]),
+    ) -> Result<Self> {
+        let opened = open_all(path, &found, |found| File::open(found, dropped));
+        let files = opened.into_iter().collect::<Result<Vec<_>>>()?;
+        let reader = Self::new(path, files, found, (limit, dropped))?;
         Ok(Self { is_stored: true, ..reader })
     }
 
@@ -116,6 +156,8 @@ impl ParquetReader {
         let mut reader = Self {
             path: path.into(),
             is_stored: false,
+            manifest: None,
+            records: Vec::new(),
             parts,
             facts,
             limit,
@@ -286,5 +328,5 @@ pub(crate) fn is_cell(kind: &Kind) -> bool {
 
 fn alone(path: &Path) -> Found {
     let (path, split) = (path.to_path_buf(), Shard::DEFAULT_SPLIT.to_owned());
-    Found { path, split, partitions: Vec::new() }
+    Found { path, split, partitions: Vec::new(), elsewhere: Vec::new() }
 }

@@ -1,6 +1,7 @@
 use super::{
     columns::How,
     keys::Keys,
+    manifest::Manifest,
     open::{Part, is_cell},
     values::Rows,
 };
@@ -13,7 +14,7 @@ use fdconvert_storage::sigbus;
 use serde_json::Map;
 use std::{
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 use xxhash_rust::xxh3::Xxh3;
@@ -27,6 +28,10 @@ pub struct ParquetReader {
     pub(crate) path: Arc<Path>,
     /// True if the bytes are those of the files or objects at `path`.
     pub(crate) is_stored: bool,
+    /// The manifest of a dataset of several files.
+    pub(crate) manifest: Option<Manifest>,
+    /// The records of its files.
+    pub(crate) records: Vec<PathBuf>,
     pub(crate) parts: Vec<Part>,
     pub(crate) facts: SourceFacts,
     pub(crate) limit: MaxDecompressed,
@@ -297,6 +302,9 @@ impl Reader for ParquetReader {
     }
 
     fn provenance(&self) -> Option<&Provenance> {
+        if let Some(manifest) = &self.manifest {
+            return Some(&manifest.provenance);
+        }
         match &self.parts[..] {
             [only] => only.index.as_ref().map(|index| &index.meta().provenance),
             _ => None,

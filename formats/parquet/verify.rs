@@ -1,7 +1,14 @@
 //! Checks of every rule of `SPEC.md`, on a whole dataset or on one sample.
-use super::{ParquetReader, file::File, layout::FORMAT, open::Part};
-use crate::index::{Index, Range};
+use super::{
+    ParquetReader, file::File, layout::FORMAT, manifest::NAME, open::Part, record::Record,
+};
+use crate::{
+    index::{Index, Range},
+    shards::{RECORDS, record::read},
+};
 use fdconvert_core::{Encoded, Error, Result, Sample, Value};
+use fdconvert_storage::place;
+use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Problems listed before the rest is dropped.
@@ -9,6 +16,14 @@ const MAX_LISTED: usize = 100;
 
 pub(crate) fn layout(reader: &ParquetReader) -> Vec<Error> {
     let mut problems = Vec::new();
+    if reader.manifest.is_none() && place::is_folder(&reader.path.join(RECORDS)) {
+        // Packing begins with this folder, and ends with a manifest.
+        let what = "it is missing: the dataset was not finished, or the file was removed";
+        problems.push(Error::corrupt(FORMAT, reader.path.join(NAME), 0, what));
+    }
+    for (part, path) in reader.parts.iter().zip(&reader.records) {
+        problems.extend(record(part, path));
+    }
     for part in &reader.parts {
         if let Some(problem) = &part.problem {
             problems.push(part.file.corrupt(0, problem.clone()));
@@ -28,6 +43,23 @@ pub(crate) fn layout(reader: &ParquetReader) -> Vec<Error> {
         }
     }
     problems
+}
+
+/// Compares a file with its record.
+fn record(part: &Part, path: &Path) -> Option<Error> {
+    match read::<Record>(path) {
+        Ok(Some(record))
+            if (record.bytes, record.samples) == (part.file.data.len(), part.file.n_rows) =>
+        {
+            None
+        }
+        Ok(Some(_)) => {
+            let what = "the file has not as many bytes or rows as its record says";
+            Some(part.file.corrupt(0, what))
+        }
+        Ok(None) => Some(Error::corrupt(FORMAT, path, 0, "it is missing")),
+        Err(error) => Some(error),
+    }
 }
 
 /// The pages of all columns can be found.

@@ -92,7 +92,7 @@ fn edits_in_a_bucket_leave_the_objects_that_edits_of_files_leave() {
     let stores = inputs.path("stores");
     fs::create_dir_all(stores.join("bucket")).unwrap();
     let server = Server::start(&stores);
-    for format in ["wds", "mds", "mixed"] {
+    for format in ["wds", "mds", "mixed", "parquet"] {
         let local = inputs.path(&format!("set.{format}"));
         let url = PathBuf::from(format!("s3://bucket/set.{format}"));
         inputs.edit(None, &local, format);
@@ -211,9 +211,10 @@ fn a_dataset_that_is_open_in_a_store_stays_as_it_was_opened() {
     fs::create_dir_all(stores.join("bucket")).unwrap();
     let server = Server::start(&stores);
     let photos = inputs.path("photos");
-    for format in ["wds", "mds", "mixed"] {
+    for format in ["wds", "mds", "mixed", "parquet"] {
         let url = format!("s3://bucket/set.{format}");
-        let mut pack: Vec<&dyn AsRef<OsStr>> = vec![&"pack", &photos, &url, &"--shard-count", &"5"];
+        let mut pack: Vec<&dyn AsRef<OsStr>> =
+            vec![&"pack", &photos, &url, &"--shard-count", &"5", &"--format", &format];
         if format == "mixed" {
             pack.extend([&"--ratio" as &dyn AsRef<OsStr>, &"0.5"]);
         }

@@ -231,6 +231,12 @@ pub trait Format: Send + Sync {
         Err(Error::usage("format", what))
     }
 
+    /// Returns the format for a dataset of several files, if it is for one file and can be for
+    /// several: for options about shards.
+    fn in_shards(&self) -> Option<Box<dyn Format>> {
+        None
+    }
+
     /// Returns true if a dataset is a folder of shards.
     fn is_sharded(&self) -> bool {
         self.capabilities().layout == Layout::Shards

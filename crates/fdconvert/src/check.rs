@@ -19,7 +19,10 @@ pub(crate) struct Checked {
 /// # Errors
 /// `Usage`, with the name of the option.
 pub(crate) fn check(options: &PackOptions, out: Option<&Path>) -> Result<Checked> {
-    let format = format(options, out)?;
+    let mut format = format(options, out)?;
+    if asks_for_shards(options) {
+        format = format.in_shards().unwrap_or(format);
+    }
     let policy = policy(options)?;
     if options.ratio.is_some() && !format.capabilities().mixes_codecs {
         let what = format!("a {} has one form of image", format.name());
@@ -130,6 +133,12 @@ pub(crate) fn format_values(options: &PackOptions, known: &[FormatOption]) -> Re
     Ok(OptionValues(values))
 }
 
+/// Returns true if an option is about shards.
+fn asks_for_shards(options: &PackOptions) -> bool {
+    let PackOptions { shard_count, shard_size, shards, shards_multiple_of, .. } = options;
+    shard_count.is_some() || shard_size.is_some() || shards.is_some() || *shards_multiple_of != 1
+}
+
 /// Refuses options on shards for a format of one file.
 fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Result<()> {
     let given = [
@@ -146,7 +155,7 @@ fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Resu
         None => Ok(()),
         Some((option, _)) => {
             let what = format!(
-                "a {} has no shards; leave it out, or choose a format of shards (wds, mds, mixed)",
+                "a {} has no shards; leave it out, or choose a format of shards (wds, mds, mixed, parquet)",
                 format.name()
             );
             Err(Error::usage(option, what).cure("to choose one", option::FORMAT.with("wds")))

@@ -215,6 +215,11 @@ fn thirty_edits_of_mds() {
 }
 
 #[test]
+fn thirty_edits_of_parquet_files() {
+    history("parquet");
+}
+
+#[test]
 fn thirty_edits_of_a_mixed_set() {
     history("mixed");
 }
@@ -230,16 +235,23 @@ fn shards(dataset: &Path, ending: &str) -> Vec<String> {
 
 #[test]
 fn what_is_removed_is_in_no_file_and_names_stay_a_sequence() {
+    removed_from("wds", |number| format!("train-{number:06}.tar"));
+    removed_from("mds", |number| format!("shard.{number:05}.mds"));
+    removed_from("parquet", |number| format!("train-{number:05}.parquet"));
+}
+
+fn removed_from(format: &str, name: fn(u64) -> String) {
     let folder = tempfile::tempdir().unwrap();
-    let (source, dataset) = (folder.path().join("photos"), folder.path().join("set.wds"));
+    let (source, dataset) = (folder.path().join("photos"), folder.path().join("set"));
     let model = photos(&source, "first", 24, 7);
-    Pack::new([&source], &dataset).options(options("wds")).run().unwrap();
+    Pack::new([&source], &dataset).options(options(format)).run().unwrap();
     // All of the second shard, and one of the third.
     let gone: Vec<&Expected> = model[4..8].iter().chain(&model[9..10]).collect();
     let keys = gone.iter().map(|(key, ..)| key.clone());
     unwrap(Remove::new(&dataset).keys(keys).run());
-    let names: Vec<String> = (0..5).map(|number| format!("train-{number:06}.tar")).collect();
-    assert_eq!(shards(&dataset, ".tar"), names);
+    let names: Vec<String> = (0..5).map(name).collect();
+    let ending = Path::new(&names[0]).extension().unwrap().to_str().unwrap();
+    assert_eq!(shards(&dataset, ending), names);
     for (path, bytes) in files(&dataset) {
         for (key, _, image) in &gone {
             let stem = key.trim_end_matches(".png");
@@ -250,7 +262,7 @@ fn what_is_removed_is_in_no_file_and_names_stay_a_sequence() {
         }
     }
     let left: Vec<Expected> = model.iter().filter(|it| !gone.contains(it)).cloned().collect();
-    check(dataset.to_str().unwrap(), &left, "wds");
+    check(dataset.to_str().unwrap(), &left, format);
 }
 
 #[test]

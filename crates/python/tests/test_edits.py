@@ -103,6 +103,20 @@ def by_streaming(path: str) -> Model:
     return model
 
 
+def by_pyarrow(path: str) -> Model:
+    pyarrow = pytest.importorskip("pyarrow.dataset")
+    rows = pyarrow.dataset(path).to_table().to_pylist()
+    return {row["image"]["path"]: (row["label"], row["image"]["bytes"]) for row in rows}
+
+
+def by_datasets_of_parquet(path: str) -> Model:
+    datasets = pytest.importorskip("datasets")
+    found = datasets.load_dataset(path, split="train", streaming=True)
+    assert found.features["label"].names == CLASSES
+    found = found.cast_column("image", datasets.Image(decode=False))
+    return {it["image"]["path"]: (it["label"], it["image"]["bytes"]) for it in found}
+
+
 def pixels(model: Model) -> dict[str, tuple[int, bytes]]:
     """The same with pixels in place of files."""
     pil = pytest.importorskip("PIL.Image")
@@ -162,6 +176,18 @@ def test_thirty_edits_of_mds_as_others_see_them(
     for version in edits(dataset, tmp_path, model, 30):
         if version % 5 == 1:
             assert pixels(judge(str(dataset))) == pixels(model), version
+
+
+@pytest.mark.parametrize("judge", [by_fdconvert, by_pyarrow, by_datasets_of_parquet])
+def test_thirty_edits_of_parquet_files_as_others_see_them(
+    judge: Callable[[str], Model], tmp_path: Path
+) -> None:
+    model = folder(tmp_path / "first", "first", range(14))
+    dataset = tmp_path / "set"
+    fd.pack(tmp_path / "first", dataset, format="parquet", shard_count=4)
+    for version in edits(dataset, tmp_path, model, 30):
+        if version % 5 == 1:
+            assert judge(str(dataset)) == model, version
 
 
 def test_samples_are_appended_as_sequences_and_one_at_a_time(tmp_path: Path) -> None:

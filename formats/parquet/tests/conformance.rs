@@ -7,6 +7,16 @@ mod on_disk {
     fdconvert_testkit::conformance_tests!(super::Parquet::default(), super::profile());
 }
 
+mod in_shards {
+    fdconvert_testkit::conformance_tests!(super::sharded(), super::of_shards());
+}
+
+#[cfg(feature = "stores")]
+mod shards_in_a_store {
+    use super::Location;
+    fdconvert_testkit::conformance_tests!(elsewhere: super::sharded(), super::of_shards().at(Location::Store));
+}
+
 #[cfg(feature = "stores")]
 mod in_a_store {
     use super::Location;
@@ -41,4 +51,12 @@ fn profile() -> Profile {
         ranges: ends_of_files,
         location: Location::Disk,
     }
+}
+
+fn sharded() -> Parquet {
+    Parquet { in_shards: true, ..Parquet::default() }
+}
+
+fn of_shards() -> Profile {
+    Profile { out: "packed", ..profile() }
 }

@@ -66,14 +66,14 @@ fn every_damaged_byte_is_noticed() {
     assert!(is_noticed(&[&whole[..], &[0]].concat()));
     assert!(!is_noticed(&whole));
     fs::remove_file(&path).unwrap();
-    let said = verify("toy", folder.path(), &combined, &indexes);
+    let said = verify("toy", &path, &combined, &indexes);
     assert!(said.len() == 1 && said[0].to_string().contains("is missing"), "{said:?}");
     fs::write(&path, &whole).unwrap();
     // The index of a shard has changed, or is gone.
     fs::write(&indexes[7], b"other").unwrap();
-    assert_eq!(verify("toy", folder.path(), &combined, &indexes).len(), 1);
+    assert_eq!(verify("toy", &path, &combined, &indexes).len(), 1);
     fs::remove_file(&indexes[7]).unwrap();
-    assert_eq!(verify("toy", folder.path(), &combined, &indexes).len(), 1);
+    assert_eq!(verify("toy", &path, &combined, &indexes).len(), 1);
 }
 
 #[test]

@@ -96,7 +96,7 @@ macro_rules! edits {
 const EITHER: &[&str] = &["diff OUT/x OUT/old --pixels", "diff OUT/x OUT/new --pixels"];
 
 /// By format.
-pub(super) const EDITS: [[Configuration; 3]; 3] = [
+pub(super) const EDITS: [[Configuration; 3]; 4] = [
     edits!(
         "wds-append",
         "wds-remove",
@@ -104,6 +104,12 @@ pub(super) const EDITS: [[Configuration; 3]; 3] = [
         "--format wds --shard-count 4 --sidecars fdx,dali,wids,timm,hf,energon,img2dataset"
     ),
     edits!("mds-append", "mds-remove", "mds-update", "--format mds --shard-count 4"),
+    edits!(
+        "parquet-append",
+        "parquet-remove",
+        "parquet-update",
+        "--format parquet --shard-count 4"
+    ),
     edits!(
         "mixed-append",
         "mixed-remove",
@@ -153,6 +159,10 @@ pub(super) const ALL: &[Configuration] = &[
     ),
     Configuration::alone("parquet", "pack SOURCE OUT/x.parquet --threads THREADS"),
     Configuration::alone(
+        "parquet-shards",
+        "pack SOURCE OUT/x --format parquet --shard-count 4 --threads THREADS",
+    ),
+    Configuration::alone(
         "mixed",
         "pack SOURCE OUT/x --format mixed --ratio 0.5 --shard-count 4 --threads THREADS",
     ),
@@ -171,6 +181,14 @@ pub(super) const ALL: &[Configuration] = &[
         name: "mds-overwrite",
         before: &["pack OLD OUT/x --format mds --shard-count 4"],
         attacked: "pack SOURCE OUT/x --format mds --shard-count 4 --overwrite --threads THREADS",
+        after: &[],
+        either: &[],
+    },
+    Configuration {
+        name: "parquet-shards-overwrite",
+        before: &["pack OLD OUT/x --format parquet --shard-count 4"],
+        attacked: "pack SOURCE OUT/x --format parquet --shard-count 4 --overwrite \
+                   --threads THREADS",
         after: &[],
         either: &[],
     },

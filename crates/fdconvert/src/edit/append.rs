@@ -138,7 +138,8 @@ impl Append {
         out::check_place("dataset", &self.dataset, paths.iter(), false)?;
         let target = Target::open(&self.dataset)?;
         let options = self.options_of(&target)?;
-        let checked = check(&options, None)?;
+        let mut checked = check(&options, None)?;
+        checked.format = target.format.with_options(&target.options)?;
         self.run.check()?;
         let to = Destination { out: &self.dataset, run: &self.run, is_dry: false };
         let asked = Asked::read(&options, checked, Some(to), context)?;

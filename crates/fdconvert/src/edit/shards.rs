@@ -123,7 +123,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fdconvert_core::{Common, Provenance, Schema};
+    use fdconvert_core::{Common, FieldSpec, Kind, Provenance, Schema};
     use proptest::prelude::*;
 
     fn version(sizes: &[u64]) -> Version {
@@ -137,7 +137,7 @@ mod tests {
             number: 1,
             fingerprint: String::new(),
             edit: None,
-            schema: Schema::new(Vec::new()).unwrap(),
+            schema: Schema::new(vec![FieldSpec::new("image", Kind::Image)]).unwrap(),
             common: Common::default(),
             provenance: Provenance::default(),
             shards: sizes.iter().enumerate().map(shard).collect(),

@@ -78,6 +78,7 @@ impl Target {
         };
         let options = OptionValues(version.provenance.params.iter().filter_map(option).collect());
         let format = format.with_options(&options)?;
+        let format = format.in_shards().unwrap_or(format);
         Ok(Self { path: path.to_path_buf(), format, options, version })
     }
 

@@ -21,7 +21,8 @@ pub(crate) static LOOKS: Memo<Option<Kind>> = Memo::new();
 
 /// Files that identify a folder on servers that cannot list: manifests of fdconvert and of MosaicML
 /// Streaming.
-const MARKS: [&str; 3] = ["fdconvert.json", "fdconvert-mixed.json", "index.json"];
+const MARKS: [&str; 4] =
+    ["fdconvert.json", "fdconvert-mixed.json", "_fdconvert.json", "index.json"];
 
 /// Returns the kind of a URL's target; `None` if nothing exists. A plain web server cannot report
 /// folders, so only one with a manifest (`fdconvert.json`, `fdconvert-mixed.json` or `index.json`)

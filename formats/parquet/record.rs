@@ -1,0 +1,48 @@
+//! Done-records of the files of a dataset of several.
+use super::layout::FORMAT;
+use crate::shards::record;
+use fdconvert_core::Skipped;
+#[cfg(feature = "write")]
+use fdconvert_core::{Result, ShardSummary};
+#[cfg(feature = "write")]
+use fdconvert_storage::{fingerprint_hex, replace, seal_json};
+use serde::{Deserialize, Serialize};
+#[cfg(feature = "write")]
+use std::path::Path;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) fingerprint: String,
+    pub(crate) version: u64,
+    pub(crate) samples: u64,
+    pub(crate) bytes: u64,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+impl record::Record for Record {
+    const FORMAT: &'static str = FORMAT;
+
+    fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+}
+
+/// Writes the record of a finished shard.
+///
+/// # Errors
+/// `Io`.
+#[cfg(feature = "write")]
+pub(crate) fn write(path: &Path, fingerprint: [u8; 16], summary: &ShardSummary) -> Result<()> {
+    let record = Record {
+        fingerprint: fingerprint_hex(fingerprint),
+        version: record::VERSION,
+        samples: summary.samples,
+        bytes: summary.bytes,
+        skipped: summary.skipped.clone(),
+    };
+    replace(path, &seal_json(&record::Record::to_json(&record)))
+}
