@@ -1,9 +1,9 @@
 //! Done-records of the files of a dataset of several.
 use super::layout::FORMAT;
 use crate::shards::record;
-use fdconvert_core::Skipped;
 #[cfg(feature = "write")]
-use fdconvert_core::{Result, ShardSummary};
+use fdconvert_core::Result;
+use fdconvert_core::Skipped;
 #[cfg(feature = "write")]
 use fdconvert_storage::{fingerprint_hex, replace, seal_json};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,6 @@ pub(crate) struct Record {
     pub(crate) fingerprint: String,
     pub(crate) version: u64,
     pub(crate) samples: u64,
-    pub(crate) bytes: u64,
     pub(crate) skipped: Vec<Skipped>,
 }
 
@@ -31,18 +30,22 @@ impl record::Record for Record {
     }
 }
 
-/// Writes the record of a finished shard.
+/// Writes the record of a shard.
 ///
 /// # Errors
 /// `Io`.
 #[cfg(feature = "write")]
-pub(crate) fn write(path: &Path, fingerprint: [u8; 16], summary: &ShardSummary) -> Result<()> {
+pub(crate) fn write(
+    path: &Path,
+    fingerprint: [u8; 16],
+    samples: u64,
+    skipped: &[Skipped],
+) -> Result<()> {
     let record = Record {
         fingerprint: fingerprint_hex(fingerprint),
         version: record::VERSION,
-        samples: summary.samples,
-        bytes: summary.bytes,
-        skipped: summary.skipped.clone(),
+        samples,
+        skipped: skipped.to_vec(),
     };
     replace(path, &seal_json(&record::Record::to_json(&record)))
 }

@@ -32,6 +32,7 @@ use std::{
 pub(crate) struct Writer {
     // First, so that its files are gone before the folders are dropped.
     inner: Box<ParquetWriter>,
+    n_samples: u64,
     skipped: Vec<Skipped>,
     out: PathBuf,
     path: PathBuf,
@@ -72,6 +73,7 @@ impl Writer {
         folders.stamp(source)?;
         Ok(Self {
             inner,
+            n_samples: 0,
             skipped: Vec::new(),
             record: record_of(out, shard)?,
             out: out.to_path_buf(),
@@ -86,6 +88,7 @@ impl Writer {
 
 impl ShardWriter for Writer {
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
+        self.n_samples += 1;
         self.inner.write(sample)
     }
 
@@ -96,22 +99,26 @@ impl ShardWriter for Writer {
 
     fn finish(self: Box<Self>) -> Result<ShardSummary> {
         // Folders first, so that they are dropped last.
-        let Self { mut folders, inner, skipped, out, path, record, fingerprint, .. } = *self;
+        let Self { mut folders, inner, n_samples, skipped, out, path, record, .. } = *self;
         if !self.is_shared {
             // What it replaces must not outlive it.
             remove_manifest(&out)?;
-            remove(&record)?;
         }
-        let summary = if inner.is_empty() {
+        // Before the file has its name: a complete one has a record.
+        record::write(&record, self.fingerprint, n_samples, &skipped)?;
+        let summary = if n_samples == 0 {
             drop(inner);
             if self.overwrite {
                 remove(&path)?;
             }
             ShardSummary { path, samples: 0, bytes: 0, skipped }
         } else {
-            inner.finish()?
+            inner.finish().inspect_err(|_| {
+                if !self.is_shared {
+                    let _ = remove(&record);
+                }
+            })?
         };
-        record::write(&record, fingerprint, &summary)?;
         folders.keep_stamp();
         Ok(summary)
     }

@@ -137,11 +137,6 @@ impl ParquetWriter {
         })
     }
 
-    /// Returns true if no sample was written.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.index.n_samples() == 0 && self.pending.is_empty()
-    }
-
     /// Returns the error of the disk, if it is the cause.
     fn failed(&self, error: &ParquetError) -> Error {
         let failure = self.sink.take_failure();
