@@ -114,7 +114,8 @@ impl ShardWriter for Writer {
             ShardSummary { path, samples: 0, bytes: 0, skipped }
         } else {
             inner.finish().inspect_err(|_| {
-                if !self.is_shared {
+                // The file may have its name, and be found complete.
+                if !self.is_shared && matches!(exists(&path), Ok(false)) {
                     let _ = remove(&record);
                 }
             })?

@@ -259,8 +259,16 @@ fn settle(out: &Path, stage: &Path, moved: &[String], todo: &Todo) -> Result<()>
     let remove = |name: &String| place::remove(&stage.join(name));
     open_all(out, &left, remove).into_iter().collect::<Result<Vec<_>>>()?;
     place::remove(&stage.join(TODO))?;
+    remove_stage(stage)
+}
+
+/// Removes the folder of a stage, which has no file any more. The next command tries again.
+fn remove_stage(stage: &Path) -> Result<()> {
     log::remove_folder(stage);
-    Ok(())
+    if place::is_url(stage) || !stage.is_dir() {
+        return Ok(());
+    }
+    std::fs::remove_dir(stage).map_err(Error::io("remove", stage))
 }
 
 /// Completes an edit that was interrupted behind its commit; returns true if there was one.
@@ -290,7 +298,7 @@ pub(crate) fn recover(out: &Path, manifest: &'static str) -> Result<bool> {
             .map_err(|cause| Error::corrupt("edit", stage.join(TODO), 0, cause.to_string()))?;
         settle(out, &stage, &moved(&stage, manifest)?, &todo)?;
     }
-    log::remove_folder(&stage);
+    remove_stage(&stage)?;
     Ok(true)
 }
 
