@@ -152,8 +152,8 @@ pub(crate) fn edit(format: &Mixed, edit: &Edit<'_>) -> Result<LogEntry> {
     manifest.order = encode(&order);
     let mut removes = Vec::new();
     for codec in CODECS {
-        let part = Part { format, edit, codec, shards: &shards, fingerprint };
-        manifest.codecs.extend(part.make(&mut removes)?);
+        let folder = CodecFolder { format, edit, codec, shards: &shards, fingerprint };
+        manifest.codecs.extend(folder.make(&mut removes)?);
     }
     if manifest.samples == 0 {
         return Err(Error::usage("dataset", "no sample would be left"));
@@ -177,7 +177,7 @@ pub(crate) fn edit(format: &Mixed, edit: &Edit<'_>) -> Result<LogEntry> {
 }
 
 /// The folder of a codec in the next version.
-struct Part<'a> {
+struct CodecFolder<'a> {
     format: &'a Mixed,
     edit: &'a Edit<'a>,
     codec: Codec,
@@ -185,7 +185,7 @@ struct Part<'a> {
     fingerprint: [u8; 16],
 }
 
-impl Part<'_> {
+impl CodecFolder<'_> {
     /// Stages its manifest and the files about all of its shards; adds the names of files that it
     /// no longer has. `None` without a sample.
     fn make(&self, removes: &mut Vec<String>) -> Result<Option<CodecFacts>> {

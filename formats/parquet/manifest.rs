@@ -3,6 +3,7 @@ use super::layout::FORMAT;
 use crate::shards::{
     RECORDS,
     manifest::{self, MAX_BYTES, Unsealed, VERSION},
+    split_in_names,
     versions::EditFacts,
 };
 use fdconvert_core::{Error, Provenance, Result, Schema, Shard};
@@ -100,14 +101,7 @@ impl Manifest {
 /// # Errors
 /// `Usage` when the split's name cannot be part of a file name.
 pub(crate) fn name(shard: &Shard) -> Result<String> {
-    let split = &shard.split;
-    let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    if split.is_empty() || split.len() > 200 || !split.bytes().all(legal) {
-        let what = format!(
-            "the split `{split}` is not part of a file name: use letters, digits, `_` and `-`"
-        );
-        return Err(Error::usage("split", what));
-    }
+    let split = split_in_names(shard)?;
     Ok(format!("{split}-{:05}.{FORMAT}", shard.number))
 }
 

@@ -1,5 +1,5 @@
 //! File names, and the blocks of a tar.
-use crate::wds::format::FORMAT;
+use crate::{shards::split_in_names, wds::format::FORMAT};
 use fdconvert_core::{Error, Ignored, Result, Shard};
 use std::path::{Path, PathBuf};
 
@@ -17,14 +17,7 @@ pub(crate) const END: [u8; 1024] = [0; 1024];
 /// # Errors
 /// `Usage` when the split's name cannot be part of a file name.
 pub(crate) fn stem(shard: &Shard) -> Result<String> {
-    let split = &shard.split;
-    let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    if split.is_empty() || split.len() > 200 || !split.bytes().all(legal) {
-        let what = format!(
-            "the split `{split}` is not part of a file name: use letters, digits, `_` and `-`"
-        );
-        return Err(Error::usage("split", what));
-    }
+    let split = split_in_names(shard)?;
     Ok(format!("{split}-{:06}", shard.number))
 }
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The shards of the next version: those of the current one with fewer or changed samples.
 pub(super) struct Shards {
-    next: Vec<Part>,
+    next: Vec<ShardPlan>,
 }
 
-enum Part {
+enum ShardPlan {
     Kept(usize),
     /// A shard to write, and the samples of the dataset that it gets.
     New(Shard, Vec<u64>),
@@ -34,13 +34,13 @@ impl Shards {
 
     /// `rewritten` returns the samples of a shard that is written again.
     fn new(version: &Version, rewritten: impl Fn(&Shard) -> Option<Vec<u64>>) -> Self {
-        let mut next: Vec<Part> = version
+        let mut next: Vec<ShardPlan> = version
             .shards
             .iter()
             .enumerate()
             .map(|(at, shard)| match rewritten(shard) {
-                Some(samples) => Part::New(shard.clone(), samples),
-                None => Part::Kept(at),
+                Some(samples) => ShardPlan::New(shard.clone(), samples),
+                None => ShardPlan::Kept(at),
             })
             .collect();
         close_gaps(version, &mut next);
@@ -51,7 +51,7 @@ impl Shards {
     pub(super) fn plan(&self) -> (Vec<u64>, Vec<Shard>) {
         let (mut order, mut shards) = (Vec::new(), Vec::new());
         for part in &self.next {
-            let Part::New(shard, samples) = part else { continue };
+            let ShardPlan::New(shard, samples) = part else { continue };
             let start = order.len() as u64;
             order.extend_from_slice(samples);
             shards.push(Shard { samples: start..order.len() as u64, ..shard.clone() });
@@ -64,8 +64,8 @@ impl Shards {
     /// Returns the shards of the next version.
     pub(super) fn next(&self) -> Vec<NextShard> {
         let next = self.next.iter().map(|part| match part {
-            Part::Kept(at) => NextShard::Kept(*at),
-            Part::New(shard, _) => NextShard::New(shard.clone()),
+            ShardPlan::Kept(at) => NextShard::Kept(*at),
+            ShardPlan::New(shard, _) => NextShard::New(shard.clone()),
         });
         next.collect()
     }
@@ -81,10 +81,10 @@ fn within<'a>(indices: &'a [u64], shard: &Shard) -> &'a [u64] {
 /// Leaves out shards without a sample. The last shards of their split are written again under the
 /// numbers of those, so that the names of the files stay a sequence for readers that expand
 /// `train-{000000..000123}.tar`; the order of the samples does not change.
-fn close_gaps(version: &Version, next: &mut Vec<Part>) {
+fn close_gaps(version: &Version, next: &mut Vec<ShardPlan>) {
     let mut gaps: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     next.retain(|part| {
-        let Part::New(shard, samples) = part else { return true };
+        let ShardPlan::New(shard, samples) = part else { return true };
         if samples.is_empty() {
             gaps.entry(shard.split.clone()).or_default().insert(shard.number);
         }
@@ -101,16 +101,16 @@ fn close_gaps(version: &Version, next: &mut Vec<Part>) {
             }
             let all = || shard.samples.clone().collect();
             let samples = match last {
-                Part::Kept(_) => all(),
-                Part::New(_, samples) => std::mem::take(samples),
+                ShardPlan::Kept(_) => all(),
+                ShardPlan::New(_, samples) => std::mem::take(samples),
             };
             free.insert(shard.number);
-            *last = Part::New(Shard { number: gap, ..shard }, samples);
+            *last = ShardPlan::New(Shard { number: gap, ..shard }, samples);
         }
     }
 }
 
-impl Part {
+impl ShardPlan {
     fn shard<'a>(&'a self, version: &'a Version) -> &'a Shard {
         match self {
             // Positions are those of the version.
@@ -162,8 +162,8 @@ mod tests {
             for part in &shards.next {
                 numbers.insert(part.shard(&version).number);
                 match part {
-                    Part::Kept(at) => left.extend(version.shards[*at].samples.clone()),
-                    Part::New(_, samples) => {
+                    ShardPlan::Kept(at) => left.extend(version.shards[*at].samples.clone()),
+                    ShardPlan::New(_, samples) => {
                         n_new += 1;
                         left.extend_from_slice(samples);
                     }
