@@ -93,9 +93,9 @@ mod writeback;
 pub use blob::Blob;
 pub use cache_folder::CacheFolder;
 pub use direct::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
-pub use map::{map, map_open};
-pub use parallel::{any_of, open_all};
-pub use read::{hash_file, name_of, read_file, read_if_there};
+pub use map::{LargeText, map, map_open};
+pub use parallel::{any_of, on_threads, open_all};
+pub use read::{hash_file, name_of, read_file, read_if_there, read_start};
 pub use record::{fingerprint_hex, is_of_run, mark};
 pub use sealed::{SEALED_START, seal_json, unseal_json};
 #[cfg(feature = "spill")]

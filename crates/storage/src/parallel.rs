@@ -19,7 +19,16 @@ pub fn open_all<T: Sync, R: Send>(
     items: &[T],
     open: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
-    if !is_url(path) || items.len() < 2 {
+    on_threads(if is_url(path) { IN_FLIGHT } else { 1 }, items, open)
+}
+
+/// Calls a function for each item on at most `n_threads` threads, and returns the results in order.
+pub fn on_threads<T: Sync, R: Send>(
+    n_threads: usize,
+    items: &[T],
+    open: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    if n_threads < 2 || items.len() < 2 {
         return items.iter().map(open).collect();
     }
     let next = AtomicUsize::new(0);
@@ -33,7 +42,7 @@ pub fn open_all<T: Sync, R: Send>(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..IN_FLIGHT.min(items.len()) {
+        for _ in 1..n_threads.min(items.len()) {
             // If some threads do not start, the others do their work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }

@@ -42,6 +42,27 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
     Ok(bytes.into())
 }
 
+/// Reads at most the first `n_bytes` of a file on this machine; `None` if no file has that name.
+///
+/// # Errors
+/// `Io` when it cannot be opened or read, or is not a regular file.
+pub fn read_start(path: &Path, n_bytes: u64) -> Result<Option<Bytes>> {
+    let file = match opening::open(path) {
+        Ok(file) => file,
+        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(Error::io("open", path)(cause)),
+    };
+    let metadata = file.metadata().map_err(Error::io("access", path))?;
+    if !metadata.is_file() {
+        let cause = io::Error::other("it is not a regular file");
+        return Err(Error::io("read", path)(cause));
+    }
+    let len = metadata.len().min(n_bytes);
+    crate::fault::on_read(path, len).map_err(Error::io("read", path))?;
+    let bytes = first_bytes(file, len).map_err(Error::io("read", path))?;
+    Ok(Some(bytes.into()))
+}
+
 /// Reads the first `len` bytes of a file, or all, into uninitialised memory: for images that saves
 /// one of three writes to memory.
 fn first_bytes(file: File, len: u64) -> io::Result<Vec<u8>> {

@@ -167,14 +167,23 @@ impl Drop for ScratchDir {
     }
 }
 
-/// `syncfs` would do it at once, but std lacks it: open and sync every file, then the folders.
+/// Syncs the file system of the folder: one call for any number of files, each of which would take
+/// milliseconds by itself. Linux reports errors of writing since 5.8.
+#[cfg(target_os = "linux")]
+fn sync_files_below(folder: &Path) -> Result<()> {
+    let synced = fs::File::open(folder).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
+    synced.map_err(Error::io("sync the folder", folder))
+}
+
+/// Syncs every file, then the folders.
+#[cfg(not(target_os = "linux"))]
 fn sync_files_below(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let entry = entry.map_err(Error::io("list", folder))?;
         let kind = entry.file_type().map_err(Error::io("access", entry.path()))?;
         if kind.is_dir() {
             sync_files_below(&entry.path())?;
-        } else {
+        } else if kind.is_file() {
             let synced = fs::File::open(entry.path()).and_then(|file| file.sync_data());
             synced.map_err(Error::io("sync", entry.path()))?;
         }

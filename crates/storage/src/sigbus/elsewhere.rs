@@ -10,6 +10,8 @@ impl Mapping {
     pub(crate) fn new(map: Mmap, _file: &File, _path: &Path) -> io::Result<Self> {
         Ok(Self(map))
     }
+
+    pub(crate) fn release(&self) {}
 }
 
 impl AsRef<[u8]> for Mapping {

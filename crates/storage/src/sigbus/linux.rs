@@ -41,6 +41,15 @@ impl Mapping {
         let entry = Entry::register(start, len, file);
         Ok(Self { map: ManuallyDrop::new(map), entry })
     }
+
+    /// Gives its pages back to the system; they are read again when they are used.
+    pub(crate) fn release(&self) {
+        // SAFETY: the map is one of a file and read-only, so that no contents can be lost: a page
+        // that was given back is filled from the file again.
+        #[allow(unsafe_code)]
+        // A hint, whose failure changes nothing but the memory in use.
+        let _ = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+    }
 }
 
 impl AsRef<[u8]> for Mapping {
