@@ -19,12 +19,13 @@ pub(crate) fn count(n: u64) -> String {
 
 /// Formats a number with a noun: `1 sample`, `12 classes`.
 pub(crate) fn counted(n: u64, what: &str) -> String {
-    let ending = match n {
-        1 => "",
-        _ if what.ends_with('s') => "es",
-        _ => "s",
+    let (stem, ending) = match what.strip_suffix("ry") {
+        _ if n == 1 => (what, ""),
+        Some(stem) => (stem, "ries"),
+        None if what.ends_with('s') => (what, "es"),
+        None => (what, "s"),
     };
-    format!("{} {what}{ending}", count(n))
+    format!("{} {stem}{ending}", count(n))
 }
 
 /// Returns the line after the shown part of a list: how many more there are, and whether the

@@ -29,7 +29,9 @@ pub(crate) struct SelectionArgs {
     ///
     /// Names: width, height (of the first image in the source), bytes, codec, label (a class by its
     /// name), key, split, index (from 0, over all sources), and the fields of integers, floats and
-    /// text. Values: numbers, and texts in double or single quotes. Operators, those that bind most
+    /// text; of annotated images n_objects, any(...) and count(...), e.g. 'any(category == "car" &&
+    /// height > 32)', with the names category, left, top, width, height (of the box), area, iscrowd,
+    /// difficult, truncated and occluded inside. Values: numbers, and texts in double or single quotes. Operators, those that bind most
     /// first: ! and - in front of a value; * /; + -; == != < <= > >=; in ["a", "b"], contains,
     /// starts_with, ends_with; && (and); || (or); parentheses. width and height take the header of
     /// every image, so the source is read again; codec goes by names, and bytes by sizes of files.

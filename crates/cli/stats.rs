@@ -10,7 +10,7 @@ use clap::Args;
 use fdconvert::{
     DatasetStats, StatsOptions,
     plumbing::spread,
-    results::{PixelStats, Stats},
+    results::{CategoryCounts, ObjectCounts, PixelStats, Stats},
     stats,
 };
 use fdconvert_core::{Result, Shown};
@@ -110,6 +110,9 @@ fn as_text(args: &StatsArgs, found: &DatasetStats) -> String {
         None => line("duplicates", "not known without checksums; --pixels reads the images"),
     }
     classes(counts, &mut line);
+    if let Some(counts) = &counts.objects {
+        objects(counts, &mut line);
+    }
     if counts.n_unreadable > 0 {
         let n = output::counted(counts.n_unreadable, "sample");
         line("unreadable", &format!("{n}; `fdconvert verify` says which and why"));
@@ -141,19 +144,42 @@ fn channels(pixels: &PixelStats, line: &mut dyn FnMut(&str, &str)) {
 
 /// Lists the most and the least frequent classes.
 fn classes(counts: &Stats, line: &mut dyn FnMut(&str, &str)) {
+    let shown = |(name, n): &(&str, u64)| format!("{name}: {}", output::counted(*n, "sample"));
     let sorted = counts.by_frequency();
-    let mut show = |(name, n): &(&str, u64)| {
-        line("class", &format!("{name}: {}", output::counted(*n, "sample")));
+    let more = |n| output::counted(n, "more class");
+    ends("class", &sorted.iter().map(shown).collect::<Vec<_>>(), more, line);
+}
+
+/// Counts the objects, and lists the most and the least frequent categories.
+fn objects(counts: &ObjectCounts, line: &mut dyn FnMut(&str, &str)) {
+    let inside = |objects: u64, images: u64| {
+        format!("{} in {}", output::counted(objects, "object"), output::counted(images, "image"))
     };
-    if sorted.len() <= 2 * CLASSES_SHOWN {
-        sorted.iter().for_each(&mut show);
-        return;
+    line("objects", &inside(counts.n_objects, counts.images));
+    if counts.n_unreadable > 0 {
+        let n = output::counted(counts.n_unreadable, "document");
+        line("", &format!("{n} of objects cannot be read"));
     }
-    sorted.iter().take(CLASSES_SHOWN).for_each(&mut show);
-    let n_left_out = (sorted.len() - 2 * CLASSES_SHOWN) as u64;
-    let last = sorted.len() - CLASSES_SHOWN;
-    line("", &format!("... and {}; --json lists all", output::counted(n_left_out, "more class")));
-    for (name, n) in sorted.iter().skip(last) {
-        line("class", &format!("{name}: {}", output::counted(*n, "sample")));
+    let shown =
+        |(name, n): &(&str, CategoryCounts)| format!("{name}: {}", inside(n.objects, n.images));
+    let sorted = counts.by_frequency();
+    let more = |n| format!("{} more", output::count(n));
+    ends("category", &sorted.iter().map(shown).collect::<Vec<_>>(), more, line);
+}
+
+/// Lists the first and the last of sorted texts.
+fn ends(
+    name: &str,
+    sorted: &[String],
+    more: impl FnOnce(u64) -> String,
+    line: &mut dyn FnMut(&str, &str),
+) {
+    let n_shown = if sorted.len() <= 2 * CLASSES_SHOWN { sorted.len() } else { CLASSES_SHOWN };
+    let (first, rest) = sorted.split_at(n_shown);
+    first.iter().for_each(|text| line(name, text));
+    let (left_out, last) = rest.split_at(rest.len().saturating_sub(CLASSES_SHOWN));
+    if !left_out.is_empty() {
+        line("", &format!("... and {}; --json lists all", more(left_out.len() as u64)));
     }
+    last.iter().for_each(|text| line(name, text));
 }

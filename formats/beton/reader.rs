@@ -262,7 +262,7 @@ impl Source for BetonReader {
         }
     }
 
-    /// Integers and floats are in the row.
+    /// Integers and floats are in the row; texts and documents are read alone.
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let word = |offset| Ok(u64_at(self.row(index)?, offset));
         Ok(match self.layout.columns.get(field) {
@@ -271,6 +271,16 @@ impl Source for BetonReader {
             }
             Some(Column { storage: Storage::Float, offset, .. }) => {
                 word(*offset)?.map(|word| Value::Float(f64::from_bits(word)))
+            }
+            Some(column @ Column { storage: Storage::Json, .. }) => {
+                self.verify_row(index)?;
+                let row = self.row(index)?;
+                let kind = self.facts.schema.fields.get(field).map_or(&Kind::Json, |it| &it.kind);
+                let mut value = self.stored_value(index, row, column, kind)?;
+                if self.index.is_some() {
+                    crate::beton::verify::compare(self, (index, row), column, &mut value)?;
+                }
+                Some(value.into())
             }
             _ => read_value(self, index, field)?,
         })

@@ -245,31 +245,42 @@ pub(crate) fn compared(reader: &BetonReader, sample: u64) -> Result<Sample<Encod
     let row = reader.row(sample)?;
     let mut read = reader.get(sample)?;
     for (column, value) in reader.layout.columns.iter().zip(&mut read.values) {
-        let Some(region) = column.region else { continue };
-        let Some((pointer, len)) = place(row, column) else { continue };
-        let len = match len {
-            Some(len) => len,
-            None => reader.image_len(sample, region, pointer)?,
-        };
-        let stored = match &*value {
-            // Already read; do not fetch it again.
-            Value::Image(image) if image.bytes.len() as u64 == len => image.bytes.clone(),
-            _ => reader.region(sample, pointer, len)?,
-        };
-        let image = match value {
-            Value::Image(image) => Some(image),
-            _ => None,
-        };
-        let xxh3 = check_index(reader, sample, region, (pointer, &stored), image.as_deref())
-            .map_err(|what| reader.bad_sample(sample, &what))?;
-        if column.storage == Storage::Json && stored.last() != Some(&0) {
-            return Err(reader.bad_sample(sample, "its JSON does not end with a NUL"));
-        }
-        if let Some(image) = image {
-            image.xxh3 = xxh3;
-        }
+        compare(reader, (sample, row), column, value)?;
     }
     Ok(read)
+}
+
+/// Compares a value that was read with the index.
+pub(crate) fn compare(
+    reader: &BetonReader,
+    (sample, row): (u64, &[u8]),
+    column: &Column,
+    value: &mut Value<Encoded>,
+) -> Result<()> {
+    let Some(region) = column.region else { return Ok(()) };
+    let Some((pointer, len)) = place(row, column) else { return Ok(()) };
+    let len = match len {
+        Some(len) => len,
+        None => reader.image_len(sample, region, pointer)?,
+    };
+    let stored = match &*value {
+        // Already read; do not fetch it again.
+        Value::Image(image) if image.bytes.len() as u64 == len => image.bytes.clone(),
+        _ => reader.region(sample, pointer, len)?,
+    };
+    let image = match value {
+        Value::Image(image) => Some(image),
+        _ => None,
+    };
+    let xxh3 = check_index(reader, sample, region, (pointer, &stored), image.as_deref())
+        .map_err(|what| reader.bad_sample(sample, &what))?;
+    if column.storage == Storage::Json && stored.last() != Some(&0) {
+        return Err(reader.bad_sample(sample, "its JSON does not end with a NUL"));
+    }
+    if let Some(image) = image {
+        image.xxh3 = xxh3;
+    }
+    Ok(())
 }
 
 /// Checks a value against the index, if there is one; returns the checksum.

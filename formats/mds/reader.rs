@@ -112,7 +112,7 @@ impl MdsReader {
         of_shard.unwrap_or_else(|| self.columns.get(column)).map(|column| &column.encoding)
     }
 
-    fn stored_value(
+    pub(crate) fn stored_value(
         &self,
         shard: &ShardFile,
         field: &FieldSpec,
@@ -344,9 +344,14 @@ impl Source for MdsReader {
         key.unwrap_or_else(|_| format!("{index:08}"))
     }
 
-    /// Integers are in the index, or directly in the shard.
+    /// Integers are in the index, or directly in the shard; texts and documents are read alone.
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let schema = &self.facts.schema;
+        let kind = schema.fields.get(field).map(|field| &field.kind);
+        if matches!(kind, Some(Kind::Text | Kind::Json)) {
+            self.verify_row(index)?;
+            return crate::mds::verify::value(self, index, field).map(|value| Some(value.into()));
+        }
         if schema.fields.get(field).is_none_or(|field| field.kind != Kind::Int) {
             return read_value(self, index, field);
         }

@@ -1,11 +1,11 @@
 //! Checks of every rule of `SPEC.md`, on a whole dataset or on one sample.
-use crate::index::{Index, IndexError, is_same};
+use crate::index::{Index, IndexError, Region, is_same};
 use crate::mds::{
     MdsReader,
     hash::Hashes,
     layout::{Config, FORMAT, FileInfo, config_offset, within_split},
     python_json::dumps,
-    reader::bad,
+    reader::{Stored, bad},
     record::Record,
     shard::{ShardFile, sample_range},
     sidecar::is_cell,
@@ -206,14 +206,9 @@ fn agree(
             }
             continue;
         }
-        let said = block.region(number, region).map_err(damaged)?;
+        let said = check_bytes(&stored, column, block, (number, region));
+        let said = said.map_err(|what| format!("field `{}`: {what}", field.name))?;
         region += 1;
-        if (said.offset, said.len) != (stored.offset(column), bytes.len() as u64) {
-            return wrong("shard and index disagree on where its bytes are");
-        }
-        if said.xxh3 != xxh3_64(&bytes) {
-            return wrong(&format!("the checksum of its {} bytes does not match", bytes.len()));
-        }
         let facts = match value {
             Value::Image(image) => Some((image.codec, image.width, image.height)),
             _ => None,
@@ -228,4 +223,40 @@ fn agree(
         }
     }
     Ok(())
+}
+
+/// Compares the bytes of a value with place and checksum in the index.
+fn check_bytes(
+    stored: &Stored<'_>,
+    column: usize,
+    block: &Index,
+    (number, region): (u64, u32),
+) -> Result<Region, String> {
+    let said = block.region(number, region).map_err(|error| error.to_string())?;
+    let bytes = stored.value(column);
+    if (said.offset, said.len) != (stored.offset(column), bytes.len() as u64) {
+        return Err("shard and index disagree on where its bytes are".into());
+    }
+    if said.xxh3 != xxh3_64(&bytes) {
+        return Err(format!("the checksum of its {} bytes does not match", bytes.len()));
+    }
+    Ok(said)
+}
+
+/// Reads a value of a sample alone, and compares it with the index.
+pub(crate) fn value(reader: &MdsReader, index: u64, field: usize) -> Result<Value<Encoded>> {
+    let stored = reader.stored(index)?;
+    let shard = reader.shard_of(index)?;
+    let fields = &reader.facts.schema.fields;
+    let (Some(spec), Some(&column)) = (fields.get(field), reader.fields.columns.get(field)) else {
+        return Err(Error::usage("field", format!("there is no field {field}")));
+    };
+    let refuse = |what: String| bad(shard, index, None, format!("field `{}`: {what}", spec.name));
+    // A damaged or missing index is a problem of the shard.
+    if let Ok(Some(block)) = reader.index_of(shard) {
+        let before = fields.iter().take(field).filter(|field| !is_cell(field)).count();
+        let place = (index - shard.first, u32::try_from(before).unwrap_or(u32::MAX));
+        check_bytes(&stored, column, block, place).map_err(refuse)?;
+    }
+    reader.stored_value(shard, spec, column, stored.value(column)).map_err(refuse)
 }

@@ -2,6 +2,7 @@
 use super::{
     features::{Feature, stored},
     file::File,
+    layout::Note,
     leaf::{Leaf, LeafKind, Node, Shape},
 };
 use fdconvert_core::{
@@ -69,10 +70,11 @@ pub(crate) struct Nested {
     image: Option<(usize, Option<usize>)>,
 }
 
-/// The columns of a file. `documents` are texts that fdconvert wrote as JSON.
-pub(crate) fn columns(file: &File, documents: &[String]) -> Vec<Column> {
+/// The columns of a file; the note says what fdconvert wrote as JSON.
+pub(crate) fn columns(file: &File, note: Option<&Note>) -> Vec<Column> {
     let column = |(name, node): &(Arc<str>, Node)| {
         let feature = file.features.of(name);
+        let documents = note.map_or(&[][..], |note| &note.json);
         let is_document = documents.iter().any(|document| **document == **name);
         let (kind, how) = match kind(name, node, &file.leaves, feature, is_document) {
             (Kind::Json, how) => fixed_list(file, name, node).unwrap_or((Kind::Json, how)),
@@ -82,7 +84,8 @@ pub(crate) fn columns(file: &File, documents: &[String]) -> Vec<Column> {
             Kind::Int => feature.and_then(Feature::class_names),
             _ => None,
         };
-        let field = FieldSpec { name: name.to_string(), kind, class_names };
+        let categories = note.and_then(|note| note.categories.get(&**name).cloned());
+        let field = FieldSpec { name: name.to_string(), kind, class_names, categories };
         let inner = feature.map_or_else(Vec::new, |feature| inner_classes(feature, &field, &how));
         let leaves = file.leaves.get(node.leaves()).unwrap_or_default();
         Column { field, how, inner, units: leaves.iter().map(Leaf::unit).collect() }

@@ -1,6 +1,7 @@
 //! Names and numbers of the layout, and fdconvert's note in a file's metadata.
-use fdconvert_core::bytes::u32_at;
+use fdconvert_core::{bytes::u32_at, objects::Category};
 use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Name of the format, and extension of its files.
 pub(crate) const FORMAT: &str = "parquet";
@@ -37,6 +38,9 @@ pub(crate) struct Note {
     pub(crate) fingerprint: String,
     /// Text columns that contain documents.
     pub(crate) json: Vec<String>,
+    /// All categories of the objects in a column.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) categories: BTreeMap<String, Arc<[Category]>>,
     pub(crate) index: Place,
 }
 

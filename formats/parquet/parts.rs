@@ -28,8 +28,7 @@ pub(crate) fn columns(
     found: &[Found],
     dropped: &[String],
 ) -> Result<(Vec<Vec<Column>>, Vec<String>)> {
-    let documents = |file: &File| file.note.clone().map_or_else(Vec::new, |note| note.json);
-    let mut all: Vec<_> = files.iter().map(|file| of_file(file, &documents(file))).collect();
+    let mut all: Vec<_> = files.iter().map(|file| of_file(file, file.note.as_ref())).collect();
     let are_ours = files.iter().all(|file| file.note.is_some()) && are_alike(&all);
     let dropped = if are_ours { &[] } else { dropped };
     let is_dropped = |column: &Column| dropped.contains(&column.field.name);

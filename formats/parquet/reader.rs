@@ -120,7 +120,7 @@ impl ParquetReader {
     }
 
     /// A damaged page makes its samples unreadable, not the dataset.
-    fn of_sample(&self, index: u64, error: Error) -> Error {
+    pub(crate) fn of_sample(&self, index: u64, error: Error) -> Error {
         match error {
             Error::Corrupt { what, .. } => self.bad(index, what),
             error => error,
@@ -219,9 +219,16 @@ impl Source for ParquetReader {
         self.keys().get(index).map_or_else(|| format!("{index:08}"), str::to_owned)
     }
 
-    /// Integers are in the index block, or the only value of a column.
+    /// Integers are in the index block, or the only value of a column; texts and documents are read
+    /// alone.
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let schema = &self.facts.schema;
+        let kind = schema.fields.get(field).map(|field| &field.kind);
+        if matches!(kind, Some(Kind::Text | Kind::Json)) {
+            self.verify_row(index)?;
+            let value = super::verify::value(self, index, field)?;
+            return value.map_or_else(|| read_value(self, index, field), |it| Ok(Some(it.into())));
+        }
         if schema.fields.get(field).is_none_or(|field| field.kind != Kind::Int) {
             return read_value(self, index, field);
         }

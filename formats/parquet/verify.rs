@@ -1,6 +1,12 @@
 //! Checks of every rule of `SPEC.md`, on a whole dataset or on one sample.
 use super::{
-    ParquetReader, file::File, layout::FORMAT, manifest::NAME, open::Part, record::Record,
+    ParquetReader,
+    columns::{Column, How},
+    file::File,
+    layout::FORMAT,
+    manifest::NAME,
+    open::{Part, is_cell},
+    record::Record,
 };
 use crate::{
     index::{Index, Range},
@@ -162,20 +168,50 @@ fn check(block: &Index, row: u64, sample: &mut Sample<Encoded>) -> Result<(), St
         if matches!(value, Value::Int(_) | Value::Float(_)) {
             continue;
         }
-        let region = block.region(row, position).map_err(|error| error.to_string())?;
+        let xxh3 = check_region(block, (row, position), value)?;
         position += 1;
-        let bytes: &[u8] = match &*value {
-            Value::Image(image) => &image.bytes,
-            Value::Text(text) => text.as_bytes(),
-            Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => bytes,
-            _ => return Err("a kind of value that is not known".to_owned()),
-        };
-        if xxh3_64(bytes) != region.xxh3 {
-            return Err(format!("the checksum of {} bytes does not match", bytes.len()));
-        }
         if let Value::Image(image) = value {
-            image.xxh3 = Some(region.xxh3);
+            image.xxh3 = Some(xxh3);
         }
     }
     Ok(())
+}
+
+/// Compares a value with the checksum of its region, and returns that.
+fn check_region(
+    block: &Index,
+    (row, position): (u64, u32),
+    value: &Value<Encoded>,
+) -> Result<u64, String> {
+    let region = block.region(row, position).map_err(|error| error.to_string())?;
+    let bytes: &[u8] = match value {
+        Value::Image(image) => &image.bytes,
+        Value::Text(text) => text.as_bytes(),
+        Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => bytes,
+        _ => return Err("a kind of value that is not known".to_owned()),
+    };
+    if xxh3_64(bytes) != region.xxh3 {
+        return Err(format!("the checksum of {} bytes does not match", bytes.len()));
+    }
+    Ok(region.xxh3)
+}
+
+/// Reads a value of a sample alone, and compares it with its checksum; `None` if it has to be read
+/// with the sample, which tells what is wrong.
+pub(crate) fn value(
+    reader: &ParquetReader,
+    index: u64,
+    field: usize,
+) -> Result<Option<Value<Encoded>>> {
+    let (_, part, row) = reader.part_of(index)?;
+    let value =
+        reader.stored_value(index, field).map_err(|error| reader.of_sample(index, error))?;
+    let Some(block) = &part.index else { return Ok(Some(value)) };
+    let is_stored = |column: &&Column| !matches!(column.how, How::Constant(_));
+    let Some(_) = part.columns.get(field).filter(is_stored) else { return Ok(Some(value)) };
+    let before = part.columns.iter().take(field).filter(is_stored);
+    let position = before.filter(|column| !is_cell(&column.field.kind)).count();
+    let position = u32::try_from(position).unwrap_or(u32::MAX);
+    let checked = check_region(block, (row, position), &value);
+    Ok(checked.is_ok().then_some(value))
 }

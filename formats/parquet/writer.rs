@@ -186,11 +186,14 @@ impl ParquetWriter {
         let len = self.index.block_len(&meta, self.ranges.len() + 1);
         let place = Place { offset: at, len };
         let fields = self.schema.fields.iter();
-        let documents = fields.filter(|field| field.kind == Kind::Json);
+        let documents = fields.clone().filter(|field| field.kind == Kind::Json);
+        let categories =
+            fields.filter_map(|field| Some((field.name.clone(), field.categories.clone()?)));
         let note = Note {
             version: VERSION,
             fingerprint: fingerprint_hex(self.fingerprint),
             json: documents.map(|field| field.name.clone()).collect(),
+            categories: categories.collect(),
             index: place,
         };
         // Strings and numbers always serialise.

@@ -221,7 +221,7 @@ impl WdsReader {
         Some(bytes)
     }
 
-    fn refused(&self, index: u64, field: &FieldSpec, refusal: Refusal) -> Error {
+    pub(crate) fn refused(&self, index: u64, field: &FieldSpec, refusal: Refusal) -> Error {
         refusal.into_error(|what| {
             self.bad_sample(index, what.reworded(|what| format!("field `{}` {what}", field.name)))
         })
@@ -270,7 +270,8 @@ impl Source for WdsReader {
         key.unwrap_or_else(|| format!("#{index}"))
     }
 
-    /// In a shard with an index, integers and floats are in the row.
+    /// In a shard with an index, integers and floats are in the row; texts and documents are read
+    /// alone.
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let (shard, sample) = self.locate(index)?;
         if let (Contents::Indexed(block), Some(&Slot::Cell(at))) =
@@ -290,7 +291,14 @@ impl Source for WdsReader {
                 _ => {}
             }
         }
-        read_value(self, index, field)
+        let kind = self.facts.schema.fields.get(field).map(|field| &field.kind);
+        if !matches!(kind, Some(Kind::Text | Kind::Json)) {
+            return read_value(self, index, field);
+        }
+        if !matches!(shard.index_problem, Some(IndexProblem::Missing(_))) {
+            self.verify_row(index)?;
+        }
+        crate::wds::verify::value(self, index, field).map(|value| Some(value.into()))
     }
 
     fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {

@@ -250,26 +250,52 @@ pub(crate) fn sample(reader: &WdsReader, number: u64) -> Result<()> {
 pub(crate) fn compared(reader: &WdsReader, number: u64) -> Result<Sample<Encoded>> {
     let (shard, local) = reader.locate(number)?;
     let mut read = reader.get(number)?;
-    let Contents::Indexed(index) = &shard.contents else { return Ok(read) };
     for (column, value) in read.values.iter_mut().enumerate() {
-        let Slot::Region(region) = reader.slots[column] else { continue };
-        // Use the bytes just read: fetching them again may be expensive.
-        let read = match &*value {
-            Value::Image(image) => Some(&image.bytes),
-            _ => None,
-        };
-        let xxh3 = checksum(shard, index, local, region, read).map_err(|refusal| {
-            let field = &reader.facts.schema.fields[column];
-            refusal.into_error(|what| {
-                let what = what.reworded(|what| format!("field `{}`: {what}", field.name));
-                reader.bad_sample(number, what)
-            })
-        })?;
-        if let Value::Image(image) = value {
-            image.xxh3 = Some(xxh3);
-        }
+        compare(reader, number, (shard, local), column, value)?;
     }
     Ok(read)
+}
+
+/// Reads a value of a sample alone, and compares it with its checksum.
+pub(crate) fn value(reader: &WdsReader, number: u64, column: usize) -> Result<Value<Encoded>> {
+    let (shard, local) = reader.locate(number)?;
+    let (Some(field), Some(&slot)) =
+        (reader.facts.schema.fields.get(column), reader.slots.get(column))
+    else {
+        return Err(Error::usage("field", format!("there is no field {column}")));
+    };
+    let value = shard.value(local, column, field, slot);
+    let mut value = value.map_err(|refusal| reader.refused(number, field, refusal))?;
+    compare(reader, number, (shard, local), column, &mut value)?;
+    Ok(value)
+}
+
+/// Compares a value that was read with the checksum of the index, if there is one.
+fn compare(
+    reader: &WdsReader,
+    number: u64,
+    (shard, local): (&Shard, u64),
+    column: usize,
+    value: &mut Value<Encoded>,
+) -> Result<()> {
+    let Contents::Indexed(index) = &shard.contents else { return Ok(()) };
+    let Slot::Region(region) = reader.slots[column] else { return Ok(()) };
+    // Use the bytes just read: fetching them again may be expensive.
+    let read = match &*value {
+        Value::Image(image) => Some(&image.bytes),
+        _ => None,
+    };
+    let xxh3 = checksum(shard, index, local, region, read).map_err(|refusal| {
+        let field = &reader.facts.schema.fields[column];
+        refusal.into_error(|what| {
+            let what = what.reworded(|what| format!("field `{}`: {what}", field.name));
+            reader.bad_sample(number, what)
+        })
+    })?;
+    if let Value::Image(image) = value {
+        image.xxh3 = Some(xxh3);
+    }
+    Ok(())
 }
 
 fn checksum(

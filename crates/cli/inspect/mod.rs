@@ -87,11 +87,17 @@ fn as_text(args: &InspectArgs, found: &Inspected) -> String {
             }
             kind => kind.name().to_owned(),
         };
-        if let Some(names) = &field.class_names {
-            let shown: Vec<_> = names.iter().take(CLASSES_SHOWN).map(String::as_str).collect();
+        let mut list = |unit: &str, names: Vec<&str>| {
+            let shown = names.iter().take(CLASSES_SHOWN).copied().collect::<Vec<_>>().join(", ");
             let more = if names.len() > CLASSES_SHOWN { ", ..." } else { "" };
-            let n = output::counted(names.len() as u64, "class");
-            let _ = write!(what, ", {n}: {}{more}", shown.join(", "));
+            let n = output::counted(names.len() as u64, unit);
+            let _ = write!(what, ", {n}: {shown}{more}");
+        };
+        if let Some(names) = &field.class_names {
+            list("class", names.iter().map(String::as_str).collect());
+        }
+        if let Some(categories) = &field.categories {
+            list("category", categories.iter().map(|it| it.name.as_str()).collect());
         }
         line(&format!("field {}", field.name), &what);
     }

@@ -1,5 +1,5 @@
 use crate::{Ignored, InnerClasses, Remark, Schema, Splits};
-use std::{fmt, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 /// Properties of a [`Source`](crate::Source) as a whole, known without reading a sample.
 ///
@@ -35,6 +35,9 @@ pub struct SourceFacts {
     /// Number of the version of a dataset of shards that can be [edited](crate::Edit); `None` for
     /// other sources.
     pub version: Option<u64>,
+    /// Folders of which each sample is a file, at the path that its key stands for: of one folder,
+    /// or of several that are joined. Empty for other sources.
+    pub roots: Vec<PathBuf>,
     /// Contents of the source that are not samples, so that nothing is skipped silently.
     pub ignored: Ignored,
 }
@@ -54,6 +57,7 @@ impl SourceFacts {
             remarks: Remarks::default(),
             label_origin: None,
             version: None,
+            roots: Vec::new(),
             ignored: Ignored::default(),
         }
     }

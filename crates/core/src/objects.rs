@@ -9,14 +9,22 @@
 //! the classes. Formats that make such documents, and all that reads them, share this module:
 //! [`Annotations`] is what one says, [`ObjectClasses`] only the classes, and [`written`] its text.
 mod annotations;
+mod category;
+mod chosen;
 mod classes;
 mod document;
+mod lists;
 mod numbers;
+mod scaled;
 mod writer;
 
 pub use annotations::Annotations;
+pub use category::Category;
+pub use chosen::chosen;
 pub use classes::ObjectClasses;
+pub use lists::ObjectLists;
 pub use numbers::{ClassNumbers, NumberedClass};
+pub use scaled::scaled;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
@@ -26,6 +34,8 @@ pub use writer::{List, number, numbers, with_classes, written};
 pub const BOXES: &str = "bbox";
 /// The list of class numbers.
 pub const CLASSES: &str = "category";
+/// The list of the ids that classes have in the file they come from.
+pub const CLASS_IDS: &str = "category_id";
 /// The list of class names.
 pub const CLASS_NAMES: &str = "category_name";
 

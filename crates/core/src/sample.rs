@@ -1,4 +1,4 @@
-use crate::{ArraySpec, Encoded, Error, Result, image::Abbreviated};
+use crate::{ArraySpec, Encoded, Error, Result, image::Abbreviated, objects::Category};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
@@ -20,6 +20,9 @@ pub struct FieldSpec {
     /// Names of classes 0, 1, 2, ... for a label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_names: Option<Arc<[String]>>,
+    /// All categories of the objects in documents, by number; `None` if the list is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub categories: Option<Arc<[Category]>>,
 }
 
 /// Value types.
@@ -65,10 +68,27 @@ pub enum Value<I> {
 }
 
 impl<I> Value<I> {
-    /// Returns true if it is a number or a text.
+    /// Returns true if it is a number, a text or a document: what
+    /// [`Source::value`](crate::Source::value) returns.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        matches!(self, Self::Int(_) | Self::Float(_) | Self::Text(_))
+        matches!(self, Self::Int(_) | Self::Float(_) | Self::Text(_) | Self::Json(_))
+    }
+
+    /// Converts the value if it is an image, and keeps any other.
+    ///
+    /// # Errors
+    /// That of `f`.
+    pub fn try_map_image<J, E>(self, f: impl FnOnce(I) -> Result<J, E>) -> Result<Value<J>, E> {
+        Ok(match self {
+            Self::Image(image) => Value::Image(f(image)?),
+            Self::Int(int) => Value::Int(int),
+            Self::Float(float) => Value::Float(float),
+            Self::Bytes(bytes) => Value::Bytes(bytes),
+            Self::Text(text) => Value::Text(text),
+            Self::Json(json) => Value::Json(json),
+            Self::Array(array) => Value::Array(array),
+        })
     }
 }
 
@@ -101,12 +121,17 @@ pub struct Sample<I> {
 impl FieldSpec {
     /// Creates a field without class names.
     pub fn new(name: impl Into<String>, kind: Kind) -> Self {
-        Self { name: name.into(), kind, class_names: None }
+        Self { name: name.into(), kind, class_names: None, categories: None }
     }
 
     /// Creates a label: an integer field with positions in `class_names` as values.
     pub fn label(name: impl Into<String>, class_names: Arc<[String]>) -> Self {
-        Self { name: name.into(), kind: Kind::Int, class_names: Some(class_names) }
+        Self { class_names: Some(class_names), ..Self::new(name, Kind::Int) }
+    }
+
+    /// Creates a field of documents of objects, with all their categories.
+    pub fn objects(name: impl Into<String>, categories: Vec<Category>) -> Self {
+        Self { categories: Some(categories.into()), ..Self::new(name, Kind::Json) }
     }
 }
 
@@ -224,18 +249,8 @@ impl<I> Sample<I> {
     /// # Errors
     /// The first error of `f`.
     pub fn try_map_image<J, E>(self, mut f: impl FnMut(I) -> Result<J, E>) -> Result<Sample<J>, E> {
-        let map = |value| {
-            Ok(match value {
-                Value::Image(image) => Value::Image(f(image)?),
-                Value::Int(int) => Value::Int(int),
-                Value::Float(float) => Value::Float(float),
-                Value::Bytes(bytes) => Value::Bytes(bytes),
-                Value::Text(text) => Value::Text(text),
-                Value::Json(json) => Value::Json(json),
-                Value::Array(array) => Value::Array(array),
-            })
-        };
-        let values = self.values.into_iter().map(map).collect::<Result<_, E>>()?;
+        let values = self.values.into_iter().map(|value| value.try_map_image(&mut f));
+        let values = values.collect::<Result<_, E>>()?;
         Ok(Sample { key: self.key, values })
     }
 }

@@ -27,11 +27,13 @@ pub trait Source: Send + Sync {
     /// Those of [`Look`]; none if no file has to be checked.
     fn fingerprint(&self, look: Look) -> Result<[u8; 16]>;
 
-    /// Returns the value of an integer, float or text field of sample `index`, `None` for other
-    /// fields. The default reads the sample; sources with faster access override it.
+    /// Returns the value of an integer, float, text or JSON field of sample `index`, as
+    /// [`read`](Self::read) does; `None` for other fields. The default reads the sample; sources
+    /// with faster access override it.
     ///
     /// # Errors
-    /// As for [`read`](Self::read).
+    /// As for [`read`](Self::read), as far as this value is concerned: another value of the sample
+    /// may be bad.
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         read_value(self, index, field)
     }
@@ -166,6 +168,15 @@ pub enum Amount {
 impl From<Encoded> for Image {
     fn from(encoded: Encoded) -> Self {
         Self::Encoded(encoded)
+    }
+}
+
+impl From<Value<Encoded>> for Value<Image> {
+    fn from(value: Value<Encoded>) -> Self {
+        match value.try_map_image(|image| Ok::<_, Infallible>(Image::Encoded(image))) {
+            Ok(value) => value,
+            Err(never) => match never {},
+        }
     }
 }
 

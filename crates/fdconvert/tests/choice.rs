@@ -3,7 +3,7 @@
 
 use fdconvert::{
     Codec, Dataset, Datasets, Error, Indices, Loader, LoaderOptions, Pack, PackOptions, Ratio,
-    State, Transform, TransformList,
+    State, Transform, TransformList, Value,
 };
 use fdconvert_testkit::fixtures;
 use std::{
@@ -220,4 +220,106 @@ fn a_range_takes_no_memory_and_a_list_four_bytes_per_sample() {
     let list: Indices = (0..400_000).map(|k| k * 7919 % 399_000 / 2 * 2 % 300_000).collect();
     let chosen = range.select(list).unwrap().select(5..300_005).unwrap();
     assert!(memory(&chosen) <= 4 * chosen.len());
+}
+
+/// Packs eight images, each with a car and as many trees as its number says.
+fn with_objects(root: &Path, format: &str) -> PathBuf {
+    let (photos, out) = (root.join("objects"), root.join(format!("objects.{format}")));
+    fs::create_dir_all(&photos).unwrap();
+    let rows = (0..8_u32).map(|n| {
+        let image = fixtures::png(20 + n, 16, u64::from(n) + 1);
+        fs::write(photos.join(format!("{n}.png")), image.bytes).unwrap();
+        let repeated = |first: &str, other: &str| {
+            let others = (0..n).map(|_| other.to_owned());
+            std::iter::once(first.to_owned()).chain(others).collect::<Vec<_>>().join(",")
+        };
+        format!(
+            r#"{{"path":"{n}.png","objects":{{"bbox":[{}],"category":[{}],"category_name":[{}]}}}}"#,
+            repeated("[1,2,10,8]", "[0,0,4,4.5]"),
+            repeated("3", "5"),
+            repeated(r#""car""#, r#""tree""#),
+        )
+    });
+    let table = root.join("objects.jsonl");
+    fs::write(&table, rows.collect::<Vec<_>>().join("\n")).unwrap();
+    let options = PackOptions::default().format(format).labels(table);
+    Pack::new([&photos], &out).options(options).run().unwrap();
+    out
+}
+
+#[test]
+fn objects_are_chosen_without_their_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for format in ["beton", "wds", "mds", "parquet", "mixed"] {
+        let path = with_objects(root, format);
+        let mut n_broken = 0;
+        let mut folders = vec![path.clone()];
+        while let Some(path) = folders.pop() {
+            if path.is_dir() {
+                folders.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+                continue;
+            }
+            let mut bytes = fs::read(&path).unwrap();
+            let images: Vec<usize> =
+                (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"IDAT")).collect();
+            n_broken += images.len();
+            images.iter().for_each(|at| bytes[*at + 8] ^= 1);
+            fs::write(path, bytes).unwrap();
+        }
+        let whole = fdconvert::open(&path).unwrap();
+        let field = whole.schema().position("objects").unwrap();
+        let numbers = |expression: &str| {
+            let chosen = whole.r#where(expression).unwrap();
+            let mut keys = keys(&chosen);
+            keys.sort_unstable();
+            keys.concat().replace(".png", "")
+        };
+        // Pixels of a beton are stored raw.
+        if format != "beton" {
+            assert_eq!(n_broken, 8, "{format}");
+            assert!(whole.read(0).is_err(), "{format}");
+        }
+        assert_eq!(numbers("any(category == 'tree') && n_objects <= 4"), "123", "{format}");
+        assert_eq!(numbers("count(category == 5 && area == 18) == 6"), "6", "{format}");
+        assert_eq!(numbers("!any(category != 'car')"), "0", "{format}");
+        let narrowed = whole.r#where("index > 2").unwrap();
+        let joined = fdconvert::concat([whole.clone(), narrowed]).unwrap();
+        assert_eq!(joined.r#where("count(category == 'tree') >= 6").unwrap().len(), 4, "{format}");
+        let json = |dataset: &Dataset, index| match dataset.value(index, field).unwrap() {
+            Some(Value::Json(json)) => json,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(json(&joined, 11), json(&whole, 6), "{format}");
+        for (wrong, part) in [
+            ("any(colour == 1)", "an object has: category, left, top, width, height, area"),
+            ("any(any(width > 1))", "an object has no objects"),
+        ] {
+            let said = whole.r#where(wrong).unwrap_err().to_string();
+            assert!(said.contains(part) && said.contains("column 5"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_document_is_an_error_of_its_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in ["beton", "wds", "mds"] {
+        let path = with_objects(folder.path(), format);
+        let mut folders = vec![path.clone()];
+        while let Some(path) = folders.pop() {
+            if path.is_dir() {
+                folders.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+                continue;
+            }
+            let mut bytes = fs::read(&path).unwrap();
+            let boxes: Vec<usize> =
+                (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"[1,2,10,8]")).collect();
+            boxes.iter().for_each(|at| bytes[*at + 1] = b'2');
+            fs::write(path, bytes).unwrap();
+        }
+        let error = fdconvert::open(&path).unwrap().r#where("any(left == 2)").unwrap_err();
+        assert!(matches!(error, Error::Sample { .. }), "{format}: {error}");
+        assert!(error.to_string().contains("checksum"), "{format}: {error}");
+    }
 }

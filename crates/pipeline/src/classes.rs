@@ -2,7 +2,7 @@
 use bytes::Bytes;
 use fdconvert_core::{
     Error, FieldSpec, Kind, Result, Schema, Source, misread_number,
-    objects::{ClassNumbers, NumberedClass, ObjectClasses, with_classes},
+    objects::{Category, ClassNumbers, FIELD, NumberedClass, ObjectClasses, with_classes},
     option,
 };
 use std::{collections::BTreeSet, sync::Arc};
@@ -48,7 +48,8 @@ impl ClassList {
         self.0.names()
     }
 
-    /// Returns the schema with this list as the names of its label.
+    /// Returns the schema with this list as the names of its label, and as the categories of its
+    /// objects.
     pub(crate) fn schema(&self, schema: &Schema) -> Result<Schema> {
         let label = label_of(schema);
         if label.is_none() && schema.fields.iter().all(|field| field.kind != Kind::Json) {
@@ -58,6 +59,18 @@ impl ClassList {
         let mut schema = schema.clone();
         if let Some(field) = label.and_then(|at| schema.fields.get_mut(at)) {
             field.class_names = Some(Arc::clone(self.0.names()));
+        }
+        for field in &mut schema.fields {
+            let is_objects = field.name == FIELD && field.kind == Kind::Json;
+            if !is_objects && field.categories.is_none() {
+                continue;
+            }
+            let known = field.categories.clone().unwrap_or_default();
+            let named = |name: &String| {
+                let known = known.iter().find(|category| category.name == *name).cloned();
+                known.unwrap_or_else(|| Category::new(name))
+            };
+            field.categories = Some(self.names().iter().map(named).collect());
         }
         Ok(schema)
     }
@@ -103,7 +116,7 @@ impl ClassList {
     }
 
     /// Renumbers the classes of a document by this list. The error is a text for `Error::sample`.
-    pub(crate) fn objects(&self, document: &[u8]) -> Result<Renumbered, String> {
+    pub(crate) fn objects(&self, document: &[u8], keeps_ids: bool) -> Result<Renumbered, String> {
         let Some(found) = ObjectClasses::of(document) else { return Ok(Renumbered::Kept) };
         let found = found?;
         if found.numbers.is_none() && found.names.is_none() && found.n_objects > 0 {
@@ -112,7 +125,66 @@ impl ClassList {
         let classes: Vec<NumberedClass<'_>> = (0..found.n_objects)
             .map(|at| self.0.of_object(&found, at))
             .collect::<Result<_, _>>()?;
-        let made = with_classes(document, &found, &classes);
+        let made = with_classes(document, &found, &classes, keeps_ids);
+        Ok(made.map_or(Renumbered::Kept, Renumbered::As))
+    }
+}
+
+/// The categories of one source among those of all that are joined.
+pub(crate) struct JoinedCategories {
+    own: Arc<[Category]>,
+    joined: ClassNumbers,
+    keeps_ids: bool,
+}
+
+impl JoinedCategories {
+    /// `None` if the source has the joined list itself.
+    ///
+    /// # Errors
+    /// `Usage` if a list has a name twice.
+    pub(crate) fn new(own: &Arc<[Category]>, joined: &Arc<[Category]>) -> Result<Option<Self>> {
+        if own == joined {
+            return Ok(None);
+        }
+        let names = joined.iter().map(|category| category.name.clone()).collect();
+        let numbers = ClassNumbers::new(names).map_err(|twice| {
+            let what = format!("the category `{twice}` is on a list twice; give it another name");
+            Error::usage("source", what)
+        })?;
+        let keeps_ids = joined.iter().all(|category| category.id.is_some());
+        Ok(Some(Self { own: Arc::clone(own), joined: numbers, keeps_ids }))
+    }
+
+    /// Renumbers the classes of a document. The error is a text for `Error::sample`.
+    pub(crate) fn objects(&self, document: &[u8]) -> Result<Renumbered, String> {
+        let Some(found) = ObjectClasses::of(document) else { return Ok(Renumbered::Kept) };
+        let found = found?;
+        let class = |at: usize| -> Result<NumberedClass<'_>, String> {
+            let number = found.numbers.as_ref().and_then(|numbers| numbers.get(at)).copied();
+            let name = found.names.as_ref().and_then(|names| names.get(at)?.as_deref());
+            let of_list = || {
+                let own = self.own.get(usize::try_from(number?).ok()?)?;
+                Some(own.name.as_str())
+            };
+            let Some(name) = name.or_else(of_list) else {
+                return match number {
+                    None | Some(-1) => Ok((-1, None)),
+                    Some(number) => Err(format!(
+                        "it has an object of the category {number}, which is not on the list of {}",
+                        self.own.len()
+                    )),
+                };
+            };
+            let known = self.joined.number(name).and_then(|number| {
+                Some((number, self.joined.names().get(usize::try_from(number).ok()?)?))
+            });
+            let (number, name) = known.ok_or_else(|| {
+                format!("it has an object of the category `{name}`, which is not on its list")
+            })?;
+            Ok((number, Some(name)))
+        };
+        let classes = (0..found.n_objects).map(class).collect::<Result<Vec<_>, _>>()?;
+        let made = with_classes(document, &found, &classes, self.keeps_ids);
         Ok(made.map_or(Renumbered::Kept, Renumbered::As))
     }
 }
@@ -143,7 +215,8 @@ mod tests {
 
     #[test]
     fn numbers_that_are_names_of_other_classes_are_refused() {
-        let said = list(&["0", "1", "10", "2"]).objects(br#"{"bbox":[[1,2,3,4]],"label":[2]}"#);
+        let said =
+            list(&["0", "1", "10", "2"]).objects(br#"{"bbox":[[1,2,3,4]],"label":[2]}"#, true);
         assert!(said.unwrap_err().contains("the class `2` of the list or the one in its place"));
     }
 
@@ -162,7 +235,7 @@ mod tests {
             (r#""labels":["cat"]"#, r#""labels":["cat"],"category":[1],"category_name":["cat"]"#),
             (r#""category":[-1]"#, r#""category":[-1],"category_name":[null]"#),
         ] {
-            let made = classes.objects(boxed(lists).as_bytes());
+            let made = classes.objects(boxed(lists).as_bytes(), true);
             assert_eq!(made, Ok(Renumbered::As(boxed(expected).into())), "{lists}");
         }
         for (document, expected) in [
@@ -172,13 +245,17 @@ mod tests {
             ),
             (r#"{"bbox":[],"category":[]}"#, r#"{"bbox":[],"category":[],"category_name":[]}"#),
         ] {
-            let made = classes.objects(document.as_bytes());
+            let made = classes.objects(document.as_bytes(), true);
             assert_eq!(made, Ok(Renumbered::As(expected.into())), "{document}");
         }
         for document in [r#"["a caption"]"#, r#"{"text":"x"}"#, "[]", r#"{"bbox":[]}"#, "1"] {
-            assert_eq!(classes.objects(document.as_bytes()), Ok(Renumbered::Kept), "{document}");
+            assert_eq!(
+                classes.objects(document.as_bytes(), true),
+                Ok(Renumbered::Kept),
+                "{document}"
+            );
         }
-        let made = classes.objects(boxed(r#""score":[1]"#).as_bytes());
+        let made = classes.objects(boxed(r#""score":[1]"#).as_bytes(), true);
         assert_eq!(made, Ok(Renumbered::WithoutClasses));
         for (lists, expected) in [
             (r#""category":[0],"category_name":["cut"]"#, "`cut`, which is not on the list of 3"),
@@ -186,11 +263,11 @@ mod tests {
             (r#""category":[3]"#, "class 3 of 3"),
             (r#""label":[true]"#, "neither whole numbers nor texts"),
         ] {
-            let said = classes.objects(boxed(lists).as_bytes()).unwrap_err();
+            let said = classes.objects(boxed(lists).as_bytes(), true).unwrap_err();
             assert!(said.contains(expected), "{said}");
         }
         let halves = r#"{"bbox":[[1,2,3,4],[1,2,3,4]],"label":[0,1],"category_name":["cat",null]}"#;
-        let said = classes.objects(halves.as_bytes()).unwrap_err();
+        let said = classes.objects(halves.as_bytes(), true).unwrap_err();
         assert!(said.contains("class 1, which has no name although others have one"), "{said}");
     }
 }

@@ -1,8 +1,9 @@
-use crate::classes::{ClassList, Renumbered, label_of};
+use crate::classes::{ClassList, JoinedCategories, Renumbered, label_of};
+use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Amount, Categories, Codec, Error, FieldSpec, Image, Kind, Look, Remark, Result, Sample,
-    Schema, Source, SourceFacts, Value, join_class_names, option, other_inner_class,
-    renumber_classes, split_names,
+    Schema, Source, SourceFacts, Value, join_class_names, objects::Category, option,
+    other_inner_class, renumber_classes, split_names,
 };
 use std::{
     collections::BTreeSet,
@@ -11,16 +12,18 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// Several sources as one, one after the other. Their fields must be the same; classes are joined
-/// by name, in sorted order, and labels renumbered.
+/// Several sources as one, one after the other. Their fields must be the same; classes and
+/// categories are joined by name, in sorted order, and labels and objects renumbered.
 pub struct Concat {
     sources: Vec<Arc<dyn Source>>,
     ends: Vec<u64>,
     facts: SourceFacts,
     /// New number of every class by source and field, if it changed.
     renumbered: Vec<Vec<Option<Vec<i64>>>>,
-    /// The categories found in documents of objects, if no list defines them.
-    categories: Option<Categories>,
+    /// The categories of every source by field, if the joined list is another one.
+    joined: Vec<Vec<Option<JoinedCategories>>>,
+    /// The categories found in documents of objects, if no lists define them.
+    found: Categories,
     /// The list that defines the classes, instead of the sources' names.
     classes: Option<ClassList>,
     /// Samples with objects that the list does not number, each once for any number of reads.
@@ -114,6 +117,11 @@ impl Concat {
                 })?,
             };
         }
+        for (at, field) in fields.iter_mut().enumerate() {
+            let lists = sources.iter().map(|it| it.schema().fields.get(at)?.categories.as_deref());
+            let lists: Option<Vec<_>> = lists.collect();
+            field.categories = lists.map(|lists| Category::joined(&lists).into());
+        }
         check_inner_classes(&sources)?;
         if let Some(classes) = &classes {
             check_list(&sources, classes)?;
@@ -134,20 +142,31 @@ impl Concat {
             Ok(numbers)
         });
         let renumbered = renumbered.collect::<Result<_>>()?;
+        let joined = sources.iter().map(|source| {
+            let fields = source.schema().fields.iter().zip(&schema.fields);
+            let own = fields.map(|(own, joined)| match (&own.categories, &joined.categories) {
+                (Some(own), Some(joined)) if classes.is_none() => {
+                    JoinedCategories::new(own, joined)
+                }
+                _ => Ok(None),
+            });
+            own.collect::<Result<Vec<_>>>()
+        });
+        let joined = joined.collect::<Result<_>>()?;
         let mut end = 0;
         let ends = sources.iter().map(|source| {
             end += source.len();
             end
         });
         let ends: Vec<u64> = ends.collect();
-        let categories = classes.is_none().then(Categories::default);
         let without_classes = Arc::<Mutex<BTreeSet<u64>>>::default();
         let mut facts = joined_facts(&sources, schema, &ends);
         let found = Arc::clone(&without_classes);
         facts.remarks.push_found(move || {
             n_without_classes(found.lock().unwrap_or_else(PoisonError::into_inner).len())
         });
-        Ok(Self { sources, ends, facts, renumbered, categories, classes, without_classes })
+        let found = Categories::default();
+        Ok(Self { sources, ends, facts, renumbered, joined, found, classes, without_classes })
     }
 
     /// Returns the number of the source that has a sample, and its index there.
@@ -167,38 +186,67 @@ impl Concat {
         index: u64,
         sample: &mut Sample<I>,
     ) -> Result<()> {
-        for (value, classes) in sample.values.iter_mut().zip(&self.renumbered[number]) {
-            if let (Value::Json(document), Some(categories)) = (&*value, &self.categories) {
+        for (field, value) in sample.values.iter_mut().enumerate() {
+            match value {
+                Value::Json(document) => {
+                    let settled = self.document((number, index, field), &sample.key, document)?;
+                    if let Some(settled) = settled {
+                        *document = settled;
+                    }
+                }
+                Value::Int(label) if *label != -1 => {
+                    let classes = self.renumbered[number].get(field).and_then(Option::as_ref);
+                    let Some(classes) = classes else { continue };
+                    let new = usize::try_from(*label).ok().and_then(|label| classes.get(label));
+                    *label = *new.ok_or_else(|| {
+                        Error::sample(&sample.key, format!("its label {label} has no class name"))
+                    })?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a document of that source, sample and field with the common numbers of its
+    /// categories; `None` if it stays as it is.
+    fn document(
+        &self,
+        (number, index, field): (usize, u64, usize),
+        key: &str,
+        document: &[u8],
+    ) -> Result<Option<Bytes>> {
+        let joined = self.joined[number].get(field).and_then(Option::as_ref);
+        let categories = self.facts.schema.fields.get(field).map(|field| &field.categories);
+        let settled = match (&self.classes, joined) {
+            (Some(classes), _) => {
+                let list = categories.and_then(Option::as_deref).unwrap_or_default();
+                // Ids of several files may contradict each other.
+                let keeps_ids =
+                    self.sources.len() == 1 || list.iter().any(|category| category.id.is_some());
+                classes.objects(document, keeps_ids)
+            }
+            (None, Some(joined)) => joined.objects(document),
+            (None, None) if categories.is_some_and(Option::is_some) => return Ok(None),
+            (None, None) => {
                 let name_of = |source| {
                     self.sources
                         .get(source as usize)
                         .map_or_else(String::new, |it| it.name().to_owned())
                 };
-                categories.check(&sample.key, document, number as u32, name_of)?;
-            } else if let (Value::Int(label), Some(classes)) = (value, classes)
-                && *label != -1
-            {
-                let new = usize::try_from(*label).ok().and_then(|label| classes.get(label));
-                *label = *new.ok_or_else(|| {
-                    Error::sample(&sample.key, format!("its label {label} has no class name"))
-                })?;
+                self.found.check(key, document, number as u32, name_of)?;
+                return Ok(None);
+            }
+        };
+        match settled.map_err(|what| Error::sample(key, what))? {
+            Renumbered::As(document) => return Ok(Some(document)),
+            Renumbered::Kept => {}
+            Renumbered::WithoutClasses => {
+                let known = self.without_classes.lock();
+                known.unwrap_or_else(PoisonError::into_inner).insert(index);
             }
         }
-        if let Some(classes) = &self.classes {
-            for value in &mut sample.values {
-                let Value::Json(document) = value else { continue };
-                let renumbered = classes.objects(document);
-                match renumbered.map_err(|what| Error::sample(&sample.key, what))? {
-                    Renumbered::As(renumbered) => *document = renumbered,
-                    Renumbered::Kept => {}
-                    Renumbered::WithoutClasses => {
-                        let known = self.without_classes.lock();
-                        known.unwrap_or_else(PoisonError::into_inner).insert(index);
-                    }
-                }
-            }
-        }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -309,6 +357,9 @@ fn joined_facts(sources: &[Arc<dyn Source>], schema: Schema, ends: &[u64]) -> So
         joined.remarks.append(&facts.remarks);
         joined.ignored.add(facts.ignored.clone());
     }
+    if all().all(|facts| !facts.roots.is_empty()) {
+        joined.roots = all().flat_map(|facts| facts.roots.iter().cloned()).collect();
+    }
     if all().any(|facts| facts.splits.is_empty()) {
         // Splits have to cover the whole.
         joined.splits.clear();
@@ -361,6 +412,10 @@ impl Source for Concat {
         let value = self.sources[number].value(inner, field)?;
         let renumbered = self.renumbered[number].get(field).and_then(Option::as_ref);
         Ok(match (value, renumbered) {
+            (Some(Value::Json(document)), _) => {
+                let settled = self.document((number, index, field), &self.key(index), &document)?;
+                Some(Value::Json(settled.unwrap_or(document)))
+            }
             (Some(Value::Int(class)), Some(classes)) if class != -1 => {
                 let new = usize::try_from(class).ok().and_then(|class| classes.get(class));
                 new.copied().map(Value::Int)

@@ -19,6 +19,7 @@
 
 mod ahead;
 mod cancel;
+mod chosen_objects;
 mod classes;
 mod compare;
 mod concat;
@@ -30,6 +31,7 @@ mod finished;
 mod job;
 mod joined;
 mod keys;
+mod label_map;
 mod mixture;
 mod open;
 mod ordered;
@@ -52,14 +54,18 @@ mod whole;
 mod without;
 
 pub use cancel::Cancel;
+pub use chosen_objects::{ChosenObjects, ObjectChoice};
 pub use classes::ClassList;
 pub use compare::{Changed, Comparison, Difference, Matched, PixelDifference};
 pub use concat::Concat;
 pub use dedup::{Deduped, dedup};
-pub use expression::{Condition, Expression, Meaning, Scalar, Type, splits_of};
+pub use expression::{
+    Condition, Expression, Meaning, Scalar, Type, field_of_objects, known_categories, splits_of,
+};
 pub use job::{Identity, PackJob, TOOL, outputs, recorded_params};
 pub use joined::Joined;
 pub use keys::{FoundKeys, KeyList};
+pub use label_map::LabelMap;
 pub use mixture::Balance;
 pub use pack::{Observer, pack};
 pub use paired::Paired;

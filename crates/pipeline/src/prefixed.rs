@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::Xxh3;
 /// differ.
 pub struct Prefixed {
     inner: Box<dyn Source>,
+    facts: SourceFacts,
     prefix: String,
 }
 
@@ -14,13 +15,15 @@ impl Prefixed {
     /// Adds `name` to the keys of `inner`.
     #[must_use]
     pub fn new(inner: Box<dyn Source>, name: &str) -> Self {
-        Self { inner, prefix: format!("{name}/") }
+        // Keys are no paths any more.
+        let facts = SourceFacts { roots: Vec::new(), ..inner.facts().clone() };
+        Self { inner, facts, prefix: format!("{name}/") }
     }
 }
 
 impl Source for Prefixed {
     fn facts(&self) -> &SourceFacts {
-        self.inner.facts()
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {

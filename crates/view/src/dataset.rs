@@ -176,6 +176,7 @@ fn field_document(field: &FieldSpec) -> Json {
         "name": field.name,
         "kind": field.kind.name(),
         "classes": field.class_names.as_deref(),
+        "categories": field.categories.as_deref(),
     });
     if let (Kind::Array(spec), Some(document)) = (&field.kind, document.as_object_mut()) {
         document.insert("dtype".into(), json!(spec.dtype.name()));

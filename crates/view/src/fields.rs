@@ -1,5 +1,6 @@
 //! Columns of the catalog after label, codec and sizes: one for each further number or text.
 use fdconvert_core::{Kind, Schema};
+use fdconvert_pipeline::field_of_objects;
 
 /// Type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,6 +8,8 @@ pub(crate) enum Further {
     Int,
     Float,
     Text,
+    /// The categories of the objects.
+    Categories,
 }
 
 /// A field with its own column.
@@ -20,7 +23,7 @@ pub(crate) struct Field {
 
 /// Returns the fields with their own columns, in schema order.
 pub(crate) fn of(schema: &Schema) -> Vec<Field> {
-    let label = schema.label();
+    let (label, objects) = (schema.label(), field_of_objects(schema));
     let fields = schema.fields.iter().enumerate();
     let fields = fields.filter(|(position, _)| Some(*position) != label);
     let column = |(position, field): (usize, &fdconvert_core::FieldSpec)| {
@@ -28,6 +31,7 @@ pub(crate) fn of(schema: &Schema) -> Vec<Field> {
             Kind::Int => Further::Int,
             Kind::Float => Further::Float,
             Kind::Text => Further::Text,
+            Kind::Json if objects == Some(position) => Further::Categories,
             _ => return None,
         };
         Some(Field { position, name: field.name.clone(), kind })

@@ -27,6 +27,13 @@ pub struct Annotations {
     pub area: Option<Vec<f64>>,
     /// 1 for a group of objects that are not annotated separately.
     pub iscrowd: Option<Vec<i64>>,
+    /// How difficult, truncated and occluded the objects are, mostly 0 or 1; NaN for an entry that
+    /// is not a number.
+    pub difficult: Option<Vec<f64>>,
+    /// As `difficult`.
+    pub truncated: Option<Vec<f64>>,
+    /// As `difficult`.
+    pub occluded: Option<Vec<f64>>,
     /// Annotation numbers.
     pub id: Option<Vec<i64>>,
     /// x, y and visibility of each object's keypoints; all objects have the same number, or none.
@@ -62,6 +69,7 @@ impl Annotations {
         let n_objects = document.n_boxes.unwrap_or_default();
         if document.n_boxes.is_none() {
             let mut lens: Vec<(&str, usize)> = document.lens().collect();
+            lens.extend(document.marks.iter().map(|(name, list)| (&**name, list.len())));
             lens.extend(document.others.iter().map(|(name, list)| (&**name, list.n_entries())));
             lens.retain(|(_, len)| *len > 0);
             let keys: Vec<&str> = lens.into_iter().map(|(name, _)| name).collect();
@@ -83,6 +91,11 @@ impl Annotations {
             Flag::Int(flag) => flag,
             Flag::None => 0,
         };
+        let mut marks = document.marks;
+        let mut marks = |key: &str| {
+            let at = marks.iter().position(|(name, _)| *name == key)?;
+            Some(marks.swap_remove(at).1)
+        };
         let (polygons, run_lengths) = document.segmentation.map(shapes).transpose()?.unzip();
         let found = Self {
             size: document.size,
@@ -90,6 +103,9 @@ impl Annotations {
             boxes: document.bbox.unwrap_or_default(),
             area: document.area.map(or_nan),
             iscrowd: document.iscrowd.map(|flags| flags.iter().map(flag).collect()),
+            difficult: marks("difficult"),
+            truncated: marks("truncated"),
+            occluded: marks("occluded"),
             id: document.id.map(or_unknown),
             keypoints: document.keypoints.map(keypoints).transpose()?,
             polygons,
@@ -201,12 +217,15 @@ mod tests {
     fn a_document_is_read_with_all_that_it_has() {
         let json = br#"{"size":[640,480],"bbox":[[1,2,3,4],[5.5,6,7,8]],"category":[3,-1],
             "category_name":["a",null],"area":[12,1.5],"iscrowd":[0,true],"id":[9,10],
+            "difficult":[true,null],"truncated":[0.25,"a"],"occluded":3,
             "keypoints":[[1,2,2,3,4,0],[]],"segmentation":[[[1,2,3,2,3,4],[]],null],"more":{"a":[]}}"#;
         let found = Annotations::parse(json, true).unwrap();
         assert_eq!(found.size, Some([640.0, 480.0]));
         assert_eq!(found.boxes, [[1.0, 2.0, 3.0, 4.0], [5.5, 6.0, 7.0, 8.0]]);
         assert_eq!((found.classes.numbers, found.id), (Some(vec![3, -1]), Some(vec![9, 10])));
         assert_eq!(found.classes.names, Some(vec![Some("a".into()), None]));
+        assert_eq!((found.difficult, found.occluded), (Some(vec![1.0, 0.0]), None));
+        assert!(matches!(found.truncated.as_deref(), Some([0.25, other]) if other.is_nan()));
         assert_eq!((found.area, found.iscrowd), (Some(vec![12.0, 1.5]), Some(vec![0, 1])));
         assert_eq!(found.keypoints, Some(vec![vec![[1.0, 2.0, 2.0], [3.0, 4.0, 0.0]], vec![]]));
         let triangle = vec![[1.0, 2.0], [3.0, 2.0], [3.0, 4.0]];

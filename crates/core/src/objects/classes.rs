@@ -8,20 +8,17 @@ use super::{
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 
 /// Lists that do not hold classes, although they may have integers or texts.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 11] = [
     "attributes",
     "bbox_id",
-    "difficult",
     "ignore",
     "image_id",
     "num_keypoints",
-    "occluded",
     "pose",
     "score",
     "scores",
     "supercategory",
     "track_id",
-    "truncated",
     "visibility",
 ];
 

@@ -34,6 +34,9 @@ pub(super) struct Document {
     pub(super) keypoints: Option<Vec<Option<Vec<f64>>>>,
     n_segmentations: Option<usize>,
     pub(super) segmentation: Option<Vec<Segmentation>>,
+    /// The lists `difficult`, `truncated` and `occluded`, by name; nothing else depends on them, so
+    /// that any entry is accepted.
+    pub(super) marks: Vec<(String, Vec<f64>)>,
     /// Other lists, by name, that may hold the classes.
     pub(super) others: Vec<(String, Entries)>,
 }
@@ -47,13 +50,31 @@ pub(super) enum Flag {
     None,
 }
 
+/// An entry of a list of marks: a flag, or how much.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Mark {
+    Bool(bool),
+    Number(f64),
+    None,
+    Other(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Marks {
+    List(Vec<Mark>),
+    NoList(IgnoredAny),
+}
+
 pub(super) enum Segmentation {
     Polygons(Vec<Vec<f64>>),
     RunLengths(StoredRunLengths),
 }
 
+/// The name of a member of an object.
 #[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(super) struct Key<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 impl Document {
     pub(super) fn parse(json: &[u8], depth: Depth) -> serde_json::Result<Self> {
@@ -131,6 +152,12 @@ impl<'de> Visitor<'de> for Depth {
                     found.segmentation = map.next_value()?;
                     found.n_segmentations = found.segmentation.as_ref().map(Vec::len);
                 }
+                "difficult" | "truncated" | "occluded" => {
+                    if let Marks::List(marks) = map.next_value()? {
+                        let marks = marks.iter().map(Mark::number).collect();
+                        found.marks.push((key.into_owned(), marks));
+                    }
+                }
                 _ => {
                     let entries = map.next_value::<Option<Entries>>()?;
                     found.others.extend(entries.map(|entries| (key.into_owned(), entries)));
@@ -138,6 +165,17 @@ impl<'de> Visitor<'de> for Depth {
             }
         }
         Ok(found)
+    }
+}
+
+impl Mark {
+    fn number(&self) -> f64 {
+        match *self {
+            Self::Bool(is) => f64::from(u8::from(is)),
+            Self::Number(number) => number,
+            Self::None => 0.0,
+            Self::Other(_) => f64::NAN,
+        }
     }
 }
 

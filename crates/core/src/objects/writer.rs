@@ -1,8 +1,9 @@
 //! The text of a document of objects: the only place that writes one.
-use super::{CLASS_NAMES, CLASSES, NumberedClass, ObjectClasses};
+use super::{CLASS_IDS, CLASS_NAMES, CLASSES, NumberedClass, ObjectClasses};
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Number, Value as Json};
+use std::fmt::Write as _;
 
 /// Integers up to this size survive as a float.
 const EXACT_IN_FLOAT: f64 = 9_007_199_254_740_992.0;
@@ -28,11 +29,24 @@ impl List {
         self.push_text(&json);
     }
 
+    /// Adds a whole number.
+    pub fn push_int(&mut self, number: i64) {
+        self.separate();
+        // Writing to a string cannot fail.
+        let _ = write!(self.text, "{number}");
+    }
+
     /// Adds an entry of JSON text, without the spaces between its parts.
     pub fn push_json(&mut self, json: &str) {
         self.separate();
-        if !json.contains([' ', '\n', '\r', '\t']) {
+        // In pieces without a way out, of which the compiler makes vector instructions.
+        let has_space = |piece: &[u8]| piece.iter().fold(false, |has, byte| has | (*byte <= b' '));
+        if !json.as_bytes().chunks(256).any(has_space) {
             self.text.push_str(json);
+            return;
+        }
+        if !json.contains('"') {
+            json.split_ascii_whitespace().for_each(|piece| self.text.push_str(piece));
             return;
         }
         let (mut in_text, mut escaped) = (false, false);
@@ -71,20 +85,33 @@ impl List {
 /// ```
 #[must_use]
 pub fn written(size: Option<[u64; 2]>, lists: impl IntoIterator<Item = Option<List>>) -> Bytes {
-    let size = size.map(|[width, height]| format!("\"size\":[{width},{height}]"));
-    let lists = lists.into_iter().flatten();
-    let lists = lists.map(|List { name, text }| format!("\"{name}\":[{text}]"));
-    let members: Vec<String> = size.into_iter().chain(lists).collect();
-    format!("{{{}}}", members.join(",")).into()
+    let lists: Vec<List> = lists.into_iter().flatten().collect();
+    let n_bytes: usize = lists.iter().map(|list| list.name.len() + list.text.len() + 6).sum();
+    let mut text = String::with_capacity(n_bytes + 40);
+    text.push('{');
+    if let Some([width, height]) = size {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\"size\":[{width},{height}]");
+    }
+    for list in &lists {
+        let comma = if text.len() > 1 { "," } else { "" };
+        for part in [comma, "\"", list.name, "\":[", &list.text, "]"] {
+            text.push_str(part);
+        }
+    }
+    text.push('}');
+    text.into()
 }
 
 /// Replaces the classes of a document, which were found in it as `found`, by one for each box.
-/// `None` if the document stays as it is.
+/// Without `keeps_ids`, the ids that its categories have in their file are left out. `None` if the
+/// document stays as it is.
 #[must_use]
 pub fn with_classes(
     document: &[u8],
     found: &ObjectClasses,
     classes: &[NumberedClass<'_>],
+    keeps_ids: bool,
 ) -> Option<Bytes> {
     let mut document = serde_json::from_slice(document).ok()?;
     let own = [CLASSES.to_owned()];
@@ -100,6 +127,9 @@ pub fn with_classes(
             }
             let names = classes.iter().map(|(_, name)| *name).collect();
             lists.insert(CLASS_NAMES.to_owned(), names);
+            if !keeps_ids {
+                lists.remove(CLASS_IDS);
+            }
         }
         Json::Array(objects) => {
             for (object, (number, name)) in objects.iter_mut().zip(classes) {
@@ -108,6 +138,9 @@ pub fn with_classes(
                     object.insert(key.clone(), (*number).into());
                 }
                 object.insert(CLASS_NAMES.to_owned(), (*name).into());
+                if !keeps_ids {
+                    object.remove(CLASS_IDS);
+                }
             }
         }
         _ => {}

@@ -1,7 +1,11 @@
 //! Statistics of a dataset's samples: classes, codecs and sizes.
+use super::objects::{ObjectCounts, classes_of};
 use crate::{Context, Stage};
 use fdconvert_codec::{FoundMetadata, Metadata, MetadataKind, find_metadata};
-use fdconvert_core::{Codec, Encoded, Error, Reader, Result, Value, probe::probe};
+use fdconvert_core::{
+    Codec, Encoded, Error, Reader, Result, Value, objects::ObjectClasses, probe::probe,
+};
+use fdconvert_pipeline::field_of_objects;
 use rayon::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -35,6 +39,8 @@ pub struct Stats {
     /// Metadata of the samples' first images, if requested: it requires the bytes of every image,
     /// beyond its recorded properties.
     pub metadata: Option<MetadataCounts>,
+    /// Objects in the images; `None` if the dataset has no field for them.
+    pub objects: Option<ObjectCounts>,
     /// Number of samples that cannot be read.
     pub n_unreadable: u64,
 }
@@ -76,6 +82,8 @@ struct Looked {
     /// Whether that image has more than 8 bits per channel.
     is_over_8_bits: bool,
     metadata: Option<FoundMetadata>,
+    /// Its objects, if there is a field for them, as far as its document can be read.
+    objects: Option<Option<ObjectClasses>>,
 }
 
 /// Counts every sample, with `metadata` also the metadata of its image.
@@ -91,7 +99,12 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
         counts
     };
     let counts = (metadata && image.is_some()).then(counts);
-    let mut stats = Stats { metadata: counts, ..Stats::default() };
+    let objects = field_of_objects(schema);
+    let mut stats = Stats {
+        metadata: counts,
+        objects: objects.map(|_| ObjectCounts::new(schema)),
+        ..Stats::default()
+    };
     let mut labels: BTreeMap<i64, u64> = BTreeMap::new();
     for start in (0..reader.len()).step_by(CHUNK as usize) {
         if context.cancel.is_cancelled() {
@@ -102,6 +115,7 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
             let sample = reader.get(index).ok()?;
             let label = label.and_then(|field| sample.values.get(field));
             let image = image.and_then(|field| sample.values.get(field));
+            let document = objects.and_then(|field| sample.values.get(field));
             let found = match image {
                 Some(Value::Image(image)) if metadata => {
                     Some(find_metadata(&image.bytes, image.codec))
@@ -110,6 +124,7 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
             };
             Some(Looked {
                 metadata: found,
+                objects: document.map(classes_of),
                 is_over_8_bits: matches!(image, Some(Value::Image(image)) if is_over_8_bits(image)),
                 label: if let Some(Value::Int(label)) = label { Some(*label) } else { None },
                 image: image.and_then(|value| {
@@ -133,6 +148,9 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
             stats.over_8_bits += u64::from(looked.is_over_8_bits);
             if let (Some(counts), Some(found)) = (&mut stats.metadata, looked.metadata) {
                 counts.add(found);
+            }
+            if let (Some(counts), Some(found)) = (&mut stats.objects, &looked.objects) {
+                counts.add(found.as_ref());
             }
             if let Some((codec, [bytes, width, height])) = looked.image {
                 *stats.codecs.entry(codec).or_default() += 1;
@@ -211,6 +229,8 @@ impl Stats {
             fields.insert("turned".into(), json!(counts.turned));
             fields
         });
+        let objects = self.objects.as_ref().map(ObjectCounts::to_json);
+        fields.insert("objects".into(), json!(objects));
         fields.insert("over_8_bits".into(), json!(self.over_8_bits));
         fields.insert("metadata".into(), json!(metadata));
         fields.insert("unreadable".into(), json!(self.n_unreadable));

@@ -1,10 +1,12 @@
 //! Statistics of a dataset's samples: from the index, and with the option `pixels` from the pixels.
 mod count;
+mod objects;
 mod page;
 mod pixels;
 
 pub use count::{MetadataCounts, Stats, spread};
 pub(crate) use count::{UNASKED, count};
+pub use objects::{CategoryCounts, ObjectCounts};
 pub use pixels::PixelStats;
 
 use crate::{
@@ -178,9 +180,16 @@ impl DatasetStats {
         fields.insert("splits".into(), splits.collect());
         if let Json::Object(mut counts) = self.counts.to_json() {
             // The same names as in the document of `inspect`.
-            for name in
-                ["classes", "codecs", "bytes", "width", "height", "over_8_bits", "unreadable"]
-            {
+            for name in [
+                "classes",
+                "codecs",
+                "bytes",
+                "width",
+                "height",
+                "objects",
+                "over_8_bits",
+                "unreadable",
+            ] {
                 if let Some(value) = counts.shift_remove(name) {
                     fields.insert(name.into(), value);
                 }

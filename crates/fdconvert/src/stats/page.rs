@@ -28,6 +28,11 @@ pub(super) fn page(dataset: &Path, found: &DatasetStats) -> String {
         fact(&format!("images stored as {codec}"), n.to_string());
     }
     fact("bytes of the images", size(counts.bytes.iter().sum()));
+    if let Some(objects) = &counts.objects {
+        let (n_categories, n_images) = (objects.categories.len(), objects.images);
+        let n = objects.n_objects;
+        fact("objects", format!("{n} of {n_categories} categories in {n_images} images"));
+    }
     if let Some(duplicates) = found.duplicates {
         fact("images with the bytes of an earlier one", duplicates.to_string());
     }

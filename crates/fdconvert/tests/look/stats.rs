@@ -103,6 +103,36 @@ fn sizes_classes_and_copies_are_counted_from_the_index() {
 }
 
 #[test]
+fn objects_are_counted_by_category() {
+    let root = tempfile::tempdir().unwrap();
+    let (folder, table) = (root.path().join("photos"), root.path().join("table.jsonl"));
+    let rows = [
+        r#"{"bbox":[[0,0,1,1],[0,0,2,2]],"category":[0,0],"category_name":["car","car"]}"#,
+        r#"{"bbox":[[0,0,1,1],[0,0,2,2]],"category":[1,0],"category_name":["dog","car"]}"#,
+        r#"{"bbox":[[0,0,3,3],[0,0,1,1]],"category":[7,-1]}"#,
+        r#"{"bbox":[]}"#,
+        r#"{"bbox":[[1]]}"#,
+    ];
+    let rows = rows.iter().zip(kodak()).enumerate().map(|(number, (row, photo))| {
+        write(&folder, &[(format!("{number}.jpg"), jpeg(&photo, 80))]);
+        format!(r#"{{"path":"{number}.jpg","objects":{row}}}"#)
+    });
+    fs::write(&table, rows.collect::<Vec<_>>().join("\n")).unwrap();
+    assert_eq!(of(&folder, false, 2).counts.objects, None);
+    let out = root.path().join("o.wds");
+    let options = PackOptions::default().format("wds").labels(table);
+    Pack::new([&folder], &out).options(options).run().unwrap();
+    let found = of(&out, false, 2);
+    let objects = found.counts.objects.as_ref().unwrap();
+    assert_eq!((objects.n_objects, objects.images, objects.n_unreadable), (6, 3, 1));
+    let by = objects.by_frequency().into_iter().map(|(name, n)| (name, n.objects, n.images));
+    assert_eq!(by.collect::<Vec<_>>(), [("car", 3, 2), ("7", 1, 1), ("dog", 1, 1)]);
+    let document = found.document(&out);
+    assert_eq!(document["objects"]["categories"]["car"]["images"], 2);
+    assert_eq!(document["objects"]["unreadable"], 1);
+}
+
+#[test]
 fn damage_is_counted_and_emptiness_refused() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("some");

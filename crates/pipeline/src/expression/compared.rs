@@ -4,7 +4,7 @@ use crate::expression::{
     tokens::{Token, tokens},
 };
 use fdconvert_core::{Error, Result, option};
-use std::{collections::BTreeSet, slice};
+use std::{collections::BTreeSet, iter, slice};
 
 /// Returns the splits to which an expression confines samples; empty if it does not. A folder needs
 /// them before it is opened: images without a class are no error in other splits.
@@ -21,7 +21,7 @@ use std::{collections::BTreeSet, slice};
 /// `Usage` for text that is not an expression for any names.
 pub fn splits_of(expression: &str) -> Result<Vec<String>> {
     let (sketch, split) = sketch(expression)?;
-    let splits = split.and_then(|split| sketch.root.splits(split)).unwrap_or_default();
+    let splits = split.and_then(|split| sketch.root.splits(&Node::Name(split))).unwrap_or_default();
     Ok(splits.into_iter().map(str::to_owned).collect())
 }
 
@@ -33,7 +33,9 @@ pub(super) fn sketch(text: &str) -> Result<(Expression, Option<usize>)> {
         Token::Name(name) => Some((name, Type::Any)),
         _ => None,
     });
-    let named: Vec<_> = named.collect();
+    // No text is the name of the objects, which have no other use than in `any` and `count`.
+    let objects = iter::once((String::new(), Type::Objects));
+    let named: Vec<_> = named.chain(objects).collect();
     let sketch = Expression::parse(text, &named);
     let sketch = sketch.map_err(|what| Error::usage(option::WHERE, what))?;
     Ok((sketch, named.iter().position(|(name, _)| name == "split")))
@@ -41,50 +43,51 @@ pub(super) fn sketch(text: &str) -> Result<(Expression, Option<usize>)> {
 
 impl Expression {
     /// Returns every text that is compared with a name for equality or inequality.
-    pub(super) fn compared_with(&self, name: usize) -> Vec<&str> {
+    pub(super) fn compared_with(&self, name: &Node) -> Vec<&str> {
         self.root.all_compared_with(name)
     }
 }
 
 impl Node {
-    fn all_compared_with(&self, name: usize) -> Vec<&str> {
+    fn all_compared_with(&self, name: &Self) -> Vec<&str> {
         let mut found = self.compared_with(name).unwrap_or_default();
         match self {
-            Self::Not(inner) | Self::Negative(inner) => found.extend(inner.all_compared_with(name)),
+            Self::Not(inner)
+            | Self::Negative(inner)
+            | Self::Any(_, inner)
+            | Self::Count(_, inner) => found.extend(inner.all_compared_with(name)),
             Self::Both(_, left, right) => {
                 found.extend(left.all_compared_with(name));
                 found.extend(right.all_compared_with(name));
             }
-            Self::Value(_) | Self::Name(_) | Self::In(..) => {}
+            Self::Value(_) | Self::Name(_) | Self::Property(_) | Self::In(..) => {}
         }
         found
     }
 
     /// `None` unless this part only compares the name with texts.
-    fn compared_with(&self, name: usize) -> Option<Vec<&str>> {
+    fn compared_with(&self, name: &Self) -> Option<Vec<&str>> {
         let values = match self {
             Self::Both(Operator::Equal | Operator::Unequal, left, right) => {
                 match (&**left, &**right) {
-                    (Self::Name(at), Self::Value(value)) | (Self::Value(value), Self::Name(at))
-                        if *at == name =>
-                    {
+                    (other, Self::Value(value)) | (Self::Value(value), other) if other == name => {
                         slice::from_ref(value)
                     }
                     _ => return None,
                 }
             }
-            Self::In(inner, list) if **inner == Self::Name(name) => list,
+            Self::In(inner, list) if **inner == *name => list,
             _ => return None,
         };
         let texts = values.iter().filter_map(|value| match value {
             Scalar::Text(text) => Some(text.as_str()),
-            Scalar::Int(_) | Scalar::Float(_) => None,
+            Scalar::Int(_) | Scalar::Float(_) | Scalar::Objects(_) => None,
         });
         Some(texts.collect())
     }
 
     /// `None` if samples of any split may be taken.
-    fn splits(&self, split: usize) -> Option<BTreeSet<&str>> {
+    fn splits(&self, split: &Self) -> Option<BTreeSet<&str>> {
         match self {
             Self::Both(Operator::And, left, right) => {
                 match (left.splits(split), right.splits(split)) {
@@ -113,6 +116,11 @@ mod tests {
             ("(split in ['val', 'train'] || split == \"test\")", &["test", "train", "val"]),
             ("split in ['val', 'train'] && split == 'val' && !(label == 'cat')", &["val"]),
             ("my_field contains 'x' && split == 'a b'", &["a b"]),
+            (
+                "split == 'train' && any(width > 3 && category == 'a') && count(area > 1) > 1",
+                &["train"],
+            ),
+            ("any(category == 'train')", &[]),
             ("split == 'train' || width > 3", &[]),
             ("split != 'train'", &[]),
             ("!(split == 'train')", &[]),

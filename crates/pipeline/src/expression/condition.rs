@@ -2,22 +2,30 @@
 use crate::{
     OnError,
     ahead::{PIECE, Pieces},
-    expression::{Expression, Scalar, Type, compared::sketch},
+    expression::{
+        Expression, Node, Scalar, Type,
+        compared::sketch,
+        objects::{Property, field_of_objects, known_categories},
+    },
     failure::Failure,
 };
 use fdconvert_core::{
-    Amount, Error, Image, Kind, Result, Sample, Schema, Shown, Source, Splits, Value, option,
-    split_names,
+    Amount, Error, Image, Kind, Result, Sample, Schema, Shown, Source, Splits, Value,
+    objects::{Annotations, FIELD},
+    option, split_names,
 };
 use rayon::prelude::*;
-use std::cell::{Cell, OnceCell};
+use std::{
+    cell::{Cell, OnceCell},
+    sync::Arc,
+};
 
 /// Expression over the properties of one source's samples.
 ///
 /// Evaluation is as cheap as its names allow: positions, keys, splits and labels are known; codecs
 /// follow from the names of files, and bytes from their sizes; width and height are in the tables of
 /// packed datasets. Of files they require reading the sample, as the other fields of packed datasets
-/// do.
+/// do. The objects of a sample are in a document, which packed datasets read alone.
 pub struct Condition<'a> {
     expression: Expression,
     source: &'a dyn Source,
@@ -44,6 +52,10 @@ pub enum Meaning {
     Split,
     /// Position in the source, from 0.
     Index,
+    /// Number of objects, which are in the field at this position.
+    NObjects(usize),
+    /// The objects in the field at this position.
+    Objects(usize),
     /// The field at this position.
     Field(usize),
 }
@@ -67,7 +79,7 @@ impl<'a> Condition<'a> {
     pub fn parse(text: &str, source: &'a dyn Source) -> Result<Self> {
         let splits = source.splits().to_vec();
         if let (sketch, Some(split)) = sketch(text)? {
-            check(&sketch.compared_with(split), &split_names(&splits), "splits")?;
+            check(&sketch.compared_with(&Node::Name(split)), &split_names(&splits), "splits")?;
         }
         let known = names(source.schema());
         let typed: Vec<_> = known.iter().map(|(name, kind, _)| (name.clone(), *kind)).collect();
@@ -77,7 +89,11 @@ impl<'a> Condition<'a> {
         let label = names.iter().position(|meaning| *meaning == Meaning::Label);
         if let (Some(label), Some(classes)) = (label, class_names(source.schema())) {
             let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
-            check(&expression.compared_with(label), &classes, "classes")?;
+            check(&expression.compared_with(&Node::Name(label)), &classes, "classes")?;
+        }
+        if let Some(categories) = known_categories(source.schema()) {
+            let texts = expression.compared_with(&Node::Property(Property::Category));
+            check(&texts, &categories, "categories")?;
         }
         Ok(Self { expression, source, splits, names })
     }
@@ -166,6 +182,25 @@ impl<'a> Condition<'a> {
                 known => Ok(known),
             }
         };
+        let parsed = OnceCell::new();
+        let objects = |field: usize| -> Result<Arc<Annotations>> {
+            if let Some(parsed) = parsed.get() {
+                return Ok(Arc::clone(parsed));
+            }
+            let is_known = self.source.facts().field(field).is_known;
+            let document = match (read.get(), is_missing) {
+                (None, Some(_)) if !is_known => sample()?.values.get(field).cloned(),
+                (None, _) => self.source.value(index, field)?,
+                (Some(sample), _) => sample.values.get(field).cloned(),
+            };
+            let found = match document {
+                Some(Value::Json(json)) => Annotations::parse(&json, false).map_err(|what| {
+                    Error::sample(self.source.key(index), format!("its field `{FIELD}`: {what}"))
+                })?,
+                _ => Annotations::default(),
+            };
+            Ok(Arc::clone(parsed.get_or_init(|| Arc::new(found))))
+        };
         self.expression.holds(&|name| {
             let Some(meaning) = self.names.get(name) else { return Ok(None) };
             Ok(match meaning {
@@ -189,6 +224,11 @@ impl<'a> Condition<'a> {
                     self.splits.get(at).map(|(name, _)| Scalar::Text(name.clone()))
                 }
                 Meaning::Index => Some(Scalar::Int(i64::try_from(index).unwrap_or(i64::MAX))),
+                Meaning::NObjects(field) => {
+                    let n_objects = objects(*field)?.boxes.len();
+                    Some(Scalar::Int(i64::try_from(n_objects).unwrap_or(i64::MAX)))
+                }
+                Meaning::Objects(field) => Some(Scalar::Objects(objects(*field)?)),
                 Meaning::Field(field) => {
                     let value = match self.source.facts().field(*field).is_known {
                         true => self.source.value(index, *field)?,
@@ -251,6 +291,10 @@ fn names(schema: &Schema) -> Vec<(String, Type, Meaning)> {
     name("key", Type::Text, Meaning::Key);
     name("split", Type::Text, Meaning::Split);
     name("index", Type::Number, Meaning::Index);
+    if let Some(field) = field_of_objects(schema) {
+        name("n_objects", Type::Number, Meaning::NObjects(field));
+        name(FIELD, Type::Objects, Meaning::Objects(field));
+    }
     for (at, field) in schema.fields.iter().enumerate() {
         let kind = match field.kind {
             Kind::Int | Kind::Float => Type::Number,

@@ -3,25 +3,32 @@
 //! ```text
 //! or      := and { "||" and }              compare := sum [ operator sum | "in" "[" values "]" ]
 //! and     := compare { "&&" compare }      sum     := product { ("+" | "-") product }
-//! product := unary { ("*" | "/") unary }   unary   := { "!" | "-" } value | name | "(" or ")"
+//! product := unary { ("*" | "/") unary }   unary   := { "!" | "-" } operand
+//! operand := value | name | "(" or ")" | ("any" | "count") "(" or ")"
 //! ```
 //!
 //! Types are checked when an expression is parsed, so that a run of hours does not fail because a
 //! text is compared with a number. Division is real; integers that become too large continue as
 //! real numbers. A missing value, such as a label, equals nothing, and every other comparison with
 //! it is false.
+//!
+//! `any(...)` and `count(...)` are about the objects of a sample, and have names of their own: those
+//! of the properties of an object.
 
 mod compared;
 mod condition;
+mod objects;
 mod parse;
 mod tokens;
 
 pub use compared::splits_of;
 pub(crate) use condition::spared;
 pub use condition::{Condition, Meaning};
+pub use objects::{field_of_objects, known_categories};
 
-use fdconvert_core::Result;
-use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet};
+use fdconvert_core::{Result, objects::Annotations};
+use objects::Property;
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet, sync::Arc};
 
 /// Type of a name or of a part of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +39,10 @@ pub enum Type {
     Text,
     /// Truth value: the type of a whole expression.
     Truth,
+    /// Category of an object: its name next to texts, its number next to numbers.
+    Category,
+    /// Objects of a sample, for `any` and `count`.
+    Objects,
     /// Unknown type, which fits everywhere.
     Any,
 }
@@ -42,6 +53,8 @@ impl Type {
             Self::Number => "a number",
             Self::Text => "a text",
             Self::Truth => "true or false",
+            Self::Category => "a category",
+            Self::Objects => "objects",
             Self::Any => "anything",
         }
     }
@@ -56,6 +69,8 @@ pub enum Scalar {
     Float(f64),
     /// Text.
     Text(String),
+    /// Objects.
+    Objects(Arc<Annotations>),
 }
 
 /// Expression, checked against the known names.
@@ -99,10 +114,23 @@ enum Node {
     Value(Scalar),
     /// A name, by position.
     Name(usize),
+    /// A property of the object of the innermost `Any` or `Count`.
+    Property(Property),
+    /// Whether a part holds for any of the objects in the value of a name.
+    Any(usize, Box<Self>),
+    /// The number of these objects.
+    Count(usize, Box<Self>),
     Not(Box<Self>),
     Negative(Box<Self>),
     Both(Operator, Box<Self>, Box<Self>),
     In(Box<Self>, Vec<Scalar>),
+}
+
+/// Values of names in one sample, and the object that properties are of.
+#[derive(Clone, Copy)]
+struct Lookup<'a> {
+    value: &'a dyn Fn(usize) -> Result<Option<Scalar>>,
+    object: Option<(&'a Annotations, usize)>,
 }
 
 /// Value of a part in one sample.
@@ -130,7 +158,7 @@ impl Expression {
     /// # Errors
     /// The first error of `value`.
     pub fn holds(&self, value: &dyn Fn(usize) -> Result<Option<Scalar>>) -> Result<bool> {
-        Ok(matches!(self.root.find(value)?, Found::Truth(true)))
+        Ok(matches!(self.root.find(Lookup { value, object: None })?, Found::Truth(true)))
     }
 
     /// Splits the expression at every `&&` outside other operators.
@@ -157,8 +185,8 @@ impl Expression {
 impl Node {
     fn add_names(&self, names: &mut BTreeSet<usize>) {
         match self {
-            Self::Value(_) => {}
-            Self::Name(name) => {
+            Self::Value(_) | Self::Property(_) => {}
+            Self::Name(name) | Self::Any(name, _) | Self::Count(name, _) => {
                 names.insert(*name);
             }
             Self::Not(inner) | Self::Negative(inner) | Self::In(inner, _) => inner.add_names(names),
@@ -169,17 +197,23 @@ impl Node {
         }
     }
 
-    fn find<'a>(&'a self, value: &dyn Fn(usize) -> Result<Option<Scalar>>) -> Result<Found<'a>> {
+    fn find<'a>(&'a self, of: Lookup<'a>) -> Result<Found<'a>> {
         Ok(match self {
             Self::Value(scalar) => scalar.into(),
-            Self::Name(name) => match value(*name)? {
-                None => Found::Missing,
+            Self::Name(name) => match (of.value)(*name)? {
+                None | Some(Scalar::Objects(_)) => Found::Missing,
                 Some(Scalar::Int(int)) => Found::Int(int),
                 Some(Scalar::Float(float)) => Found::Float(float),
                 Some(Scalar::Text(text)) => Found::Text(Cow::Owned(text)),
             },
-            Self::Not(inner) => Found::Truth(!inner.find(value)?.is_true()),
-            Self::Negative(inner) => match inner.find(value)? {
+            Self::Property(property) => match of.object {
+                None => Found::Missing,
+                Some((objects, at)) => property.of(objects, at),
+            },
+            Self::Any(objects, inner) => Found::Truth(inner.count(*objects, of, 1)? > 0),
+            Self::Count(objects, inner) => Found::Int(inner.count(*objects, of, i64::MAX)?),
+            Self::Not(inner) => Found::Truth(!inner.find(of)?.is_true()),
+            Self::Negative(inner) => match inner.find(of)? {
                 Found::Int(int) => {
                     int.checked_neg().map_or(Found::Float(-(int as f64)), Found::Int)
                 }
@@ -187,20 +221,18 @@ impl Node {
                 _ => Found::Missing,
             },
             Self::In(inner, list) => {
-                let inner = inner.find(value)?;
+                let inner = inner.find(of)?;
                 Found::Truth(
                     list.iter().any(|scalar| inner.order(&scalar.into()) == Some(Ordering::Equal)),
                 )
             }
             Self::Both(Operator::And, left, right) => {
-                Found::Truth(left.find(value)?.is_true() && right.find(value)?.is_true())
+                Found::Truth(left.find(of)?.is_true() && right.find(of)?.is_true())
             }
             Self::Both(Operator::Or, left, right) => {
-                Found::Truth(left.find(value)?.is_true() || right.find(value)?.is_true())
+                Found::Truth(left.find(of)?.is_true() || right.find(of)?.is_true())
             }
-            Self::Both(operator, left, right) => {
-                operator.of(&left.find(value)?, &right.find(value)?)
-            }
+            Self::Both(operator, left, right) => operator.of(&left.find(of)?, &right.find(of)?),
         })
     }
 }
@@ -276,6 +308,7 @@ impl<'a> From<&'a Scalar> for Found<'a> {
             Scalar::Int(int) => Self::Int(*int),
             Scalar::Float(float) => Self::Float(*float),
             Scalar::Text(text) => Self::Text(Cow::Borrowed(text)),
+            Scalar::Objects(_) => Self::Missing,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Parses tokens to a tree by operator precedence, and checks types.
 use crate::expression::{
     Node, Operator, Scalar, Type,
+    objects::{PROPERTIES, Property},
     tokens::{Problem, Token, tokens},
 };
 
@@ -11,7 +12,8 @@ const MAX_OPERATORS: usize = 256;
 
 pub(super) fn parse(text: &str, names: &[(String, Type)]) -> Result<Node, Problem> {
     let tokens = tokens(text)?;
-    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, n_operators: 0, names };
+    let mut parser =
+        Parser { tokens: &tokens, at: 0, depth: 0, n_operators: 0, names, is_in_object: false };
     let whole = parser.part(0)?;
     let (at, token) = parser.next();
     match token {
@@ -28,6 +30,16 @@ struct Part {
 
 impl Part {
     fn expect(self, kind: Type) -> Result<Self, Problem> {
+        if self.node == Node::Property(Property::Category) {
+            match kind {
+                Type::Text => return Ok(Self { kind, ..self }),
+                Type::Number => {
+                    let node = Node::Property(Property::CategoryNumber);
+                    return Ok(Self { node, kind, ..self });
+                }
+                _ => {}
+            }
+        }
         if self.kind == kind || [self.kind, kind].contains(&Type::Any) {
             return Ok(self);
         }
@@ -76,6 +88,8 @@ struct Parser<'a> {
     depth: usize,
     n_operators: usize,
     names: &'a [(String, Type)],
+    /// True inside of `any` and `count`.
+    is_in_object: bool,
 }
 
 impl Parser<'_> {
@@ -124,7 +138,10 @@ impl Parser<'_> {
         }
         let part = match token {
             Token::Value(scalar) => Part { kind: scalar.kind(), node: Node::Value(scalar), at },
-            Token::Name(name) => self.name(&name, at)?,
+            Token::Name(name) => match (name.as_str(), self.peek().1) {
+                ("any" | "count", Token::Open) => self.objects(&name, at)?,
+                _ => self.name(&name, at)?,
+            },
             Token::Not => {
                 let inner = self.operand()?.expect(Type::Truth)?;
                 Part { node: Node::Not(Box::new(inner.node)), kind: Type::Truth, at }
@@ -133,13 +150,7 @@ impl Parser<'_> {
                 let inner = self.operand()?.expect(Type::Number)?;
                 Part { node: Node::Negative(Box::new(inner.node)), kind: Type::Number, at }
             }
-            Token::Open => {
-                let inner = self.part(0)?;
-                match self.next() {
-                    (_, Token::Close) => Part { at, ..inner },
-                    (at, _) => return Err(Problem { at, what: "a ) is missing here".to_owned() }),
-                }
-            }
+            Token::Open => Part { at, ..self.enclosed()? },
             Token::End => {
                 let what = "a name, a number or a text is missing here".to_owned();
                 return Err(Problem { at, what });
@@ -153,17 +164,69 @@ impl Parser<'_> {
         Ok(part)
     }
 
+    /// Parses a part and the parenthesis behind it.
+    fn enclosed(&mut self) -> Result<Part, Problem> {
+        let inner = self.part(0)?;
+        match self.next() {
+            (_, Token::Close) => Ok(inner),
+            (at, _) => Err(Problem { at, what: "a ) is missing here".to_owned() }),
+        }
+    }
+
+    /// Parses what is behind `any` or `count`.
+    fn objects(&mut self, word: &str, at: usize) -> Result<Part, Problem> {
+        if self.is_in_object {
+            let what = format!("an object has no objects: `{word}` is not within another one");
+            return Err(Problem { at, what });
+        }
+        let objects = self.names.iter().position(|(_, kind)| *kind == Type::Objects);
+        let objects = objects.ok_or_else(|| Problem { at, what: no_objects(word) })?;
+        self.next();
+        self.is_in_object = true;
+        let inner = Box::new(self.enclosed()?.expect(Type::Truth)?.node);
+        self.is_in_object = false;
+        Ok(match word {
+            "any" => Part { node: Node::Any(objects, inner), kind: Type::Truth, at },
+            _ => Part { node: Node::Count(objects, inner), kind: Type::Number, at },
+        })
+    }
+
+    fn property(name: &str, at: usize) -> Result<Part, Problem> {
+        let found = PROPERTIES.iter().find(|(known, ..)| *known == name);
+        if let Some((_, kind, property)) = found {
+            return Ok(Part { node: Node::Property(*property), kind: *kind, at });
+        }
+        let names = PROPERTIES.map(|(name, ..)| name).join(", ");
+        let what = format!("unknown `{name}`; an object has: {names}; write texts in quotes");
+        Err(Problem { at, what })
+    }
+
     fn name(&self, name: &str, at: usize) -> Result<Part, Problem> {
+        if self.is_in_object {
+            return Self::property(name, at);
+        }
         let found = self.names.iter().position(|(known, _)| known == name);
-        if let Some((found, (_, kind))) = found.and_then(|at| Some((at, self.names.get(at)?))) {
+        let found = found.and_then(|at| Some((at, self.names.get(at)?)));
+        let has_objects = self.names.iter().any(|(_, kind)| *kind == Type::Objects);
+        if let Some((found, (_, kind))) = found.filter(|(_, (_, kind))| *kind != Type::Objects) {
             return Ok(Part { node: Node::Name(found), kind: *kind, at });
         }
         let what = match name {
             "and" => "use && instead of `and`".to_owned(),
             "or" => "use || instead of `or`".to_owned(),
             "not" => "use ! instead of `not`".to_owned(),
+            _ if found.is_some() => {
+                format!("`{name}` is a list: use any(...), count(...) or n_objects")
+            }
+            "n_objects" => no_objects(name),
+            "category" if has_objects => {
+                "`category` is of an object: any(category == ...)".to_owned()
+            }
             _ => {
-                let names: Vec<_> = self.names.iter().map(|(name, _)| name.as_str()).collect();
+                let names = self.names.iter().filter(|(_, kind)| *kind != Type::Objects);
+                let names = names.map(|(name, _)| name.as_str());
+                let calls: &[&str] = if has_objects { &["any(...)", "count(...)"] } else { &[] };
+                let names: Vec<_> = names.chain(calls.iter().copied()).collect();
                 format!(
                     "unknown `{name}`; expected one of: {}; write texts in quotes",
                     names.join(", ")
@@ -174,9 +237,9 @@ impl Parser<'_> {
     }
 
     /// Parses `[1, 2, 3]`, with all elements of the type of `wanted`.
-    fn list(&mut self, wanted: Part) -> Result<Part, Problem> {
+    fn list(&mut self, mut wanted: Part) -> Result<Part, Problem> {
         let wrong = |at, what: &str| Err(Problem { at, what: what.to_owned() });
-        let (Type::Number | Type::Text | Type::Any) = wanted.kind else {
+        let (Type::Number | Type::Text | Type::Category | Type::Any) = wanted.kind else {
             return wrong(wanted.at, "elements of a list have to be numbers or texts");
         };
         match self.next() {
@@ -185,7 +248,11 @@ impl Parser<'_> {
         }
         let mut values = Vec::new();
         loop {
-            let value = self.operand()?.expect(wanted.kind)?;
+            let value = self.operand()?;
+            if wanted.kind == Type::Category {
+                wanted = wanted.expect(value.kind)?;
+            }
+            let value = value.expect(wanted.kind)?;
             match value.node {
                 Node::Value(scalar) => values.push(scalar),
                 Node::Negative(inner) => match *inner {
@@ -213,6 +280,10 @@ fn join(left: Part, operator: Operator, right: Part, at: usize) -> Result<Part, 
             let what = "this compares numbers or texts, and its left side is true or false";
             return Err(Problem { at, what: what.to_owned() });
         }
+        None if left.kind == Type::Category => {
+            let kind = right.kind;
+            (left.expect(kind)?, right)
+        }
         None => {
             let kind = left.kind;
             (left, right.expect(kind)?)
@@ -228,6 +299,14 @@ impl Scalar {
         match self {
             Self::Int(_) | Self::Float(_) => Type::Number,
             Self::Text(_) => Type::Text,
+            Self::Objects(_) => Type::Objects,
         }
     }
+}
+
+fn no_objects(word: &str) -> String {
+    format!(
+        "`{word}` is of the objects in an image, and the source has no JSON field `objects` with their \
+         boxes, as annotations make it"
+    )
 }

@@ -41,6 +41,11 @@ pub(crate) enum Cells {
     Floats(Vec<f64>),
     /// Numbers of interned texts.
     Texts(Vec<u32>),
+    /// Numbers of the interned texts of all samples, and for each sample the end of its own.
+    Lists {
+        ends: Vec<u32>,
+        numbers: Vec<u32>,
+    },
 }
 
 /// Returns the position of a codec in [`Codec::ALL`].
@@ -55,6 +60,7 @@ impl Chunk {
             Further::Int => Cells::Ints(Vec::new()),
             Further::Float => Cells::Floats(Vec::new()),
             Further::Text => Cells::Texts(Vec::new()),
+            Further::Categories => Cells::Lists { ends: Vec::new(), numbers: Vec::new() },
         };
         let spans = (0..N_SIZES + fields.len()).map(|_| OnceLock::new()).collect();
         Self { start, further: fields.iter().map(column).collect(), spans, ..Self::default() }
@@ -93,6 +99,12 @@ impl Chunk {
                     column.push(texts.get_mut(at).map_or(NO_TEXT, |texts| texts.intern(text)));
                 }
                 (Cells::Texts(column), _) => column.push(NO_TEXT),
+                (Cells::Lists { ends, numbers }, cell) => {
+                    if let (Some(Cell::Texts(list)), Some(texts)) = (cell, texts.get_mut(at)) {
+                        numbers.extend(list.iter().map(|text| texts.intern(text)));
+                    }
+                    ends.push(u32::try_from(numbers.len()).unwrap_or(u32::MAX));
+                }
             }
         }
     }

@@ -1,7 +1,10 @@
 //! The facts of a sample in the catalog, collected without decoding.
 use crate::fields::Field;
-use fdconvert_core::{Amount, Codec, Encoded, Generated, Reader, Result, Sample, Value};
+use fdconvert_core::{
+    Amount, Codec, Encoded, Generated, Reader, Result, Sample, Value, objects::ObjectClasses,
+};
 use fdconvert_storage::sigbus;
+use std::collections::BTreeSet;
 
 /// Facts of a sample. Unknown ones are 0 or missing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,6 +24,8 @@ pub(super) enum Cell {
     Int(i64),
     Float(f64),
     Text(String),
+    /// Different texts.
+    Texts(BTreeSet<String>),
 }
 
 /// Method of collecting facts.
@@ -94,6 +99,7 @@ fn of_sample(reader: &dyn Reader, sample: &Sample<Encoded>, fields: &[Field]) ->
         Some(Value::Int(int)) => Cell::Int(*int),
         Some(Value::Float(float)) => Cell::Float(*float),
         Some(Value::Text(text)) => Cell::Text(text.clone()),
+        Some(Value::Json(json)) => Cell::Texts(categories(json)),
         _ => Cell::Missing,
     };
     facts.further = fields.iter().map(cell).collect();
@@ -125,4 +131,19 @@ fn of_tables(reader: &dyn Reader, index: u64, labels: bool, fields: &[Field]) ->
         });
     }
     Ok(facts)
+}
+
+/// First character of the catalog's text of a category with a name.
+pub(crate) const NAMED: char = '=';
+
+/// Returns the categories of the objects in a document: their numbers, or [`NAMED`] and their names.
+fn categories(json: &[u8]) -> BTreeSet<String> {
+    let Some(Ok(classes)) = ObjectClasses::of(json) else { return BTreeSet::new() };
+    let name = |at: usize| classes.names.as_ref()?.get(at)?.as_ref();
+    let number = |at: usize| classes.numbers.as_ref()?.get(at).filter(|number| **number != -1);
+    let category = |at: usize| match name(at) {
+        Some(name) => Some(format!("{NAMED}{name}")),
+        None => number(at).map(i64::to_string),
+    };
+    (0..classes.n_objects).filter_map(category).collect()
 }

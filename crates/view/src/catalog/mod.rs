@@ -12,7 +12,7 @@ mod facts;
 mod texts;
 
 pub(crate) use chunk::{Cells, Chunk, N_SIZES, NO_INT, NO_LABEL};
-pub(crate) use facts::{Facts, How};
+pub(crate) use facts::{Facts, How, NAMED};
 pub(crate) use texts::Texts;
 
 use crate::fields::{self, Field};

@@ -4,6 +4,7 @@
 //! everywhere, and one that fails a single condition counts in the facet of that one.
 
 mod bins;
+mod categories;
 mod values;
 
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     catalog::{Cells, Chunk, N_SIZES, NO_INT, Published},
     dataset::Dataset,
     fields::Further,
-    filter::{Column, Filter, Piece, Verdicts, quoted, split_of},
+    filter::{Column, Filter, Piece, Selection, Verdicts, quoted, split_of},
     request::Asked,
 };
 use bins::Numbers;
@@ -25,6 +26,9 @@ use values::Values;
 
 /// The aspect of images, as an expression.
 const ASPECT: &str = "width / height";
+
+/// The categories of objects: the page writes `any(category == ...)`.
+const CATEGORY: &str = "any(category)";
 
 /// Number of cached responses: the page requests them again on every way back.
 const REMEMBERED: usize = 8;
@@ -48,6 +52,8 @@ enum Counts {
     Codecs(Values),
     Splits(Values),
     Texts(usize, Values),
+    /// Categories in a field of the catalog, and that field's position in the schema.
+    Categories([usize; 2], Values),
     Numbers(Number, Numbers),
 }
 
@@ -65,14 +71,18 @@ enum Number {
 pub(crate) fn answer(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure> {
     let filter = Filter::parse(asked, dataset)?;
     let published = dataset.catalog.published();
-    // Keys and checksums give lists; all others are conditions of the pass.
+    // Keys, objects and checksums give lists; all others are conditions of the pass.
     let base = Filter { conditions: Vec::new(), ..filter.clone() };
+    let beside = base.without_objects();
+    let is_beside_objects = beside.searches.len() < base.searches.len();
     let base = dataset.select(&base);
-    let scanned = published.scanned().min(base.scanned);
+    // What is counted of categories are the samples that other conditions keep.
+    let beside = if is_beside_objects { dataset.select(&beside) } else { base.clone() };
+    let scanned = published.scanned().min(base.scanned).min(beside.scanned);
     let key = format!("{scanned} {} {}", base.len(), filter.key());
     let document = dataset.facets.get(&key).unwrap_or_else(|| {
-        let is_in = |index: u64| base.position(index).is_some();
-        let facets = count(dataset, &published, &filter, scanned, is_in);
+        let lists = [&base, &beside];
+        let facets = count(dataset, &published, &filter, scanned, lists);
         let facets: Vec<Json> = facets.iter().filter_map(|it| it.document(dataset)).collect();
         let document = json!({"scanned": scanned, "samples": dataset.len(), "facets": facets});
         dataset.facets.put(key, &document);
@@ -99,7 +109,7 @@ fn count(
     published: &Published,
     filter: &Filter,
     scanned: u64,
-    is_in: impl Fn(u64) -> bool,
+    lists: [&Selection; 2],
 ) -> Vec<Facet> {
     let mut facets = facets(dataset, published, filter);
     let is_all = filter.searches.is_empty() && !filter.damaged;
@@ -108,10 +118,15 @@ fn count(
         start = piece.end();
         let Some(columns) = piece.columns.clone() else { break };
         let verdicts = Verdicts::of(&piece, &filter.conditions, dataset, published);
-        let is_here: Vec<bool> =
-            (piece.start..piece.end()).map(|index| is_all || is_in(index)).collect();
+        let in_list = |list: &Selection| -> Vec<bool> {
+            let samples = piece.start..piece.end();
+            samples.map(|index| is_all || list.position(index).is_some()).collect()
+        };
+        let [is_in, is_beside] = lists.map(in_list);
         for facet in &mut facets {
             let condition = facet.condition;
+            let is_categories = matches!(facet.counts, Counts::Categories(..));
+            let is_here = if is_categories { &is_beside } else { &is_in };
             let counts =
                 |at: usize| is_here.get(at) == Some(&true) && verdicts.keeps_but(at, condition);
             facet.counts.add(&piece, &columns, dataset, counts);
@@ -127,6 +142,7 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
     let mut add = |title: &str, counts: Counts| {
         let columns = counts.columns();
         let name = match columns.as_slice() {
+            [Column::Objects(_)] => Some(CATEGORY.to_owned()),
             [column] => dataset.names.term(*column),
             _ => Some(ASPECT.to_owned()),
         };
@@ -162,6 +178,13 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
         }
     }
     for (at, field) in dataset.catalog.fields().iter().enumerate() {
+        if field.kind == Further::Categories {
+            // There are none while none is known, as of a dataset whose documents are not read.
+            if published.texts(at).is_some_and(|texts| !texts.all().is_empty()) {
+                add("category", Counts::Categories([at, field.position], Values::default()));
+            }
+            continue;
+        }
         if field.kind == Further::Text {
             if published.texts(at).is_some_and(|texts| !texts.is_given_up()) {
                 add(&field.name, Counts::Texts(at, Values::default()));
@@ -241,6 +264,7 @@ impl Counts {
             Self::Numbers(Number::Height, _) => vec![Column::Height],
             Self::Numbers(Number::Bytes, _) => vec![Column::Bytes],
             Self::Numbers(Number::Aspect, _) => vec![Column::Width, Column::Height],
+            Self::Categories([_, field], _) => vec![Column::Objects(*field)],
             Self::Texts(field, _) | Self::Numbers(Number::Further(field), _) => {
                 vec![Column::Further(*field)]
             }
@@ -272,6 +296,9 @@ impl Counts {
                     let texts = piece.part(column).iter().map(|text| i64::from(*text));
                     values.add(texts, counts);
                 }
+            }
+            Self::Categories([field, _], values) => {
+                categories::add(values, columns.further.get(*field), piece, counts);
             }
             Self::Numbers(number, numbers) => {
                 let places = piece.offset..piece.offset + piece.len;
@@ -313,8 +340,19 @@ impl Facet {
                 };
                 (values, Box::new(named))
             }
+            Counts::Categories([field, _], values) => {
+                let field = *field;
+                let named = move |at: i64| {
+                    let text = published.texts(field)?.all().get(usize::try_from(at).ok()?)?;
+                    Some(categories::named(text))
+                };
+                (values, Box::new(named))
+            }
         };
-        let (listed, more) = values.document(&*named);
+        let (mut listed, more) = values.document(&*named);
+        if matches!(self.counts, Counts::Categories(..)) && more == 0 {
+            categories::add_unused(&mut listed, dataset.schema());
+        }
         Some(json!({
             "name": name, "title": title, "kind": "values", "values": listed, "more": more,
         }))

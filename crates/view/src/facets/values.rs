@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// Number of listed values, the most frequent ones.
-const LISTED: usize = 200;
+pub(super) const LISTED: usize = 200;
 
 /// Small numbers, including most classes, are counted in a list.
 const SMALL: usize = 1 << 16;

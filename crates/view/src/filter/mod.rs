@@ -2,8 +2,8 @@
 //!
 //! A filter is evaluated piece by piece, as far as the columns that it needs are known, and the
 //! next request continues there: so it keeps up with the catalog, with the check of checksums, and
-//! with a search of keys, which takes up to half a second per request. The last few filters are
-//! cached.
+//! with a search of keys or objects, which takes up to half a second per request. The last few
+//! filters are cached.
 
 mod names;
 mod verdict;
@@ -22,7 +22,10 @@ use std::{
 /// Number of cached filters; each takes four bytes per kept sample.
 const REMEMBERED: usize = 8;
 
-/// Longest time for which one request searches keys.
+/// Number of samples whose objects are read between two looks at the clock.
+const READ_AT_ONCE: u64 = 64;
+
+/// Longest time for which one request searches keys and objects.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Parameters with another purpose.
@@ -33,7 +36,7 @@ const OTHERS: [&str; 6] = ["set", "start", "count", "sample", "side", "object"];
 pub(crate) struct Filter {
     /// True to keep only samples found damaged by the check.
     pub(crate) damaged: bool,
-    /// Conditions on keys.
+    /// Conditions on keys and objects, which are read sample by sample.
     pub(crate) searches: Vec<Condition>,
     /// All other conditions, one for each set of columns.
     pub(crate) conditions: Vec<Condition>,
@@ -90,7 +93,7 @@ impl Filter {
                 return Err(Failure::asked_wrong(what));
             }
         }
-        let conditions = match columns.contains(&Column::Key) {
+        let conditions = match columns.iter().any(|column| column.is_read()) {
             true => &mut self.searches,
             false => &mut self.conditions,
         };
@@ -113,10 +116,23 @@ impl Filter {
     fn needs_catalog(&self) -> bool {
         let all = self.searches.iter().chain(&self.conditions);
         let mut columns = all.flat_map(|condition| &condition.columns);
-        columns.any(|column| !matches!(column, Column::Key | Column::Split | Column::Index))
+        columns.any(|column| !column.is_read() && !matches!(column, Column::Split | Column::Index))
     }
 
-    /// Returns only the conditions on keys.
+    /// Returns it without the conditions on the properties of objects alone.
+    pub(crate) fn without_objects(&self) -> Self {
+        let is_of_objects = |it: &&Condition| !matches!(*it.columns, [Column::Objects(_)]);
+        let searches = self.searches.iter().filter(is_of_objects).cloned().collect();
+        Self { searches, ..self.clone() }
+    }
+
+    /// Returns true if it reads the objects of samples.
+    fn reads_objects(&self) -> bool {
+        let columns = self.searches.iter().flat_map(|condition| &condition.columns);
+        { columns }.any(|column| column.is_read() && *column != Column::Key)
+    }
+
+    /// Returns only the conditions on keys and objects.
     fn search(&self) -> Self {
         Self { searches: self.searches.clone(), ..Self::default() }
     }
@@ -235,8 +251,13 @@ impl Dataset {
         }
         let columns = needs_catalog.then_some(&published);
         let conditions = if is_search { &filter.searches } else { &filter.conditions };
+        let reads_objects = is_search && filter.reads_objects();
         while progress.scanned < limit {
-            let Some(piece) = Piece::at(progress.scanned, limit, columns) else { return };
+            let end =
+                if reads_objects { limit.min(progress.scanned + READ_AT_ONCE) } else { limit };
+            let Some(piece) = Piece::at(progress.scanned, end, columns) else { return };
+            let ahead = (reads_objects && self.reader().facts().reads_ahead)
+                .then(|| self.reader().read_ahead(&(piece.start..piece.end()).collect::<Vec<_>>()));
             let verdicts = Verdicts::of(&piece, conditions, self, &published);
             let kept = (piece.start..piece.end()).zip(0..).filter(|(index, at)| {
                 let is_found = found.as_ref().is_none_or(|found| found.position(*index).is_some());
@@ -248,6 +269,7 @@ impl Dataset {
             let kept = kept.filter_map(|(index, _)| u32::try_from(index).ok());
             Arc::make_mut(&mut progress.kept).extend(kept);
             progress.scanned = piece.end();
+            drop(ahead);
             if is_search && began.elapsed() > PATIENCE {
                 return;
             }

@@ -5,8 +5,10 @@ use crate::{
     dataset::Dataset,
     fields::Field,
 };
-use fdconvert_core::{Codec, Schema};
+use fdconvert_core::{Codec, Schema, Value, objects::Annotations};
 use fdconvert_pipeline::{Meaning, Scalar, Type};
+use fdconvert_storage::sigbus;
+use std::sync::Arc;
 
 /// Words with another meaning, in an expression or in a URL of the page.
 const WORDS: [&str; 8] =
@@ -27,6 +29,10 @@ pub(crate) enum Column {
     Bytes,
     /// A further field of the catalog.
     Further(usize),
+    /// Number of objects, in the field at this position of the schema.
+    NObjects(usize),
+    /// The objects in the field at this position.
+    Objects(usize),
 }
 
 /// Every name with its type, and the columns in the same order.
@@ -49,6 +55,8 @@ impl Names {
                 Meaning::Key => Some(Column::Key),
                 Meaning::Split => Some(Column::Split),
                 Meaning::Index => Some(Column::Index),
+                Meaning::NObjects(field) => Some(Column::NObjects(field)),
+                Meaning::Objects(field) => Some(Column::Objects(field)),
                 Meaning::Field(at) if schema.label() == Some(at) => Some(Column::Class),
                 Meaning::Field(at) => {
                     let further = fields.iter().position(|field| field.position == at);
@@ -85,6 +93,11 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 impl Column {
+    /// Returns true if each value is read from its sample, as the catalog does not have it.
+    pub(super) fn is_read(self) -> bool {
+        matches!(self, Self::Key | Self::NObjects(_) | Self::Objects(_))
+    }
+
     /// Returns the value of a sample of a piece; `None` if it is missing or unknown.
     pub(super) fn value(
         self,
@@ -102,6 +115,14 @@ impl Column {
                     dataset.splits().get(split_of(dataset, piece.start + at as u64)?)?;
                 return text(name);
             }
+            Self::NObjects(field) => {
+                let objects = objects(dataset, piece.start + at as u64, field)?;
+                return i64::try_from(objects.boxes.len()).ok().map(Scalar::Int);
+            }
+            Self::Objects(field) => {
+                let objects = objects(dataset, piece.start + at as u64, field)?;
+                return Some(Scalar::Objects(Arc::new(objects)));
+            }
             _ => {}
         }
         let (chunk, at) = (piece.columns.as_deref()?, piece.offset + at);
@@ -110,7 +131,7 @@ impl Column {
             column.get(at).filter(|size| **size > 0).map(|size| Scalar::Int(i64::from(*size)))
         };
         match self {
-            Self::Key | Self::Split | Self::Index => None,
+            Self::Key | Self::Split | Self::Index | Self::NObjects(_) | Self::Objects(_) => None,
             Self::Label if dataset.has_class_names() => {
                 text(dataset.class_name(label(chunk, at)?)?)
             }
@@ -126,6 +147,7 @@ impl Column {
                 Cells::Floats(column) => {
                     column.get(at).filter(|it| !it.is_nan()).map(|it| Scalar::Float(*it))
                 }
+                Cells::Lists { .. } => None,
                 Cells::Texts(column) => {
                     let number = usize::try_from(*column.get(at)?).ok()?;
                     text(published.texts(field)?.all().get(number)?)
@@ -150,6 +172,13 @@ impl Column {
             _ => None,
         }
     }
+}
+
+/// Reads the objects of a sample; `None` if they cannot be read.
+fn objects(dataset: &Dataset, index: u64, field: usize) -> Option<Annotations> {
+    let value = sigbus::caught(|| dataset.reader().value(index, field)).ok()?;
+    let Some(Value::Json(json)) = value else { return None };
+    Annotations::parse(&json, false).ok()
 }
 
 fn label(chunk: &Chunk, at: usize) -> Option<i64> {

@@ -216,6 +216,55 @@ fn further_fields_are_filters_and_facets() {
 }
 
 #[test]
+fn objects_are_filters_and_categories_a_facet() {
+    let document = |n: u64| match n {
+        0 => "null".to_owned(),
+        1 => r#"{"bbox":[[1,2]]}"#.to_owned(),
+        _ => {
+            let boxes = vec![format!("[0,0,{n},2]"); n as usize].join(",");
+            let names: Vec<_> =
+                (0..n).map(|at| ["\"car\"", "\"a 'b'\""][at as usize % 2]).collect();
+            format!(r#"{{"bbox":[{boxes}],"category_name":[{}]}}"#, names.join(","))
+        }
+    };
+    let fields = vec![("score", Kind::Int), ("objects", Kind::Json)];
+    let values = |n: u64| {
+        let number = Value::Json(format!(r#"{{"bbox":[[1,1,1,1]],"category":[{n}]}}"#).into());
+        let objects = if n > 97 { number } else { Value::Json(document(n % 5).into()) };
+        sample(&format!("{n}"), vec![Value::Int(n.cast_signed()), objects])
+    };
+    let viewer = Viewer::of_samples(Memory::new(fields, (0..100).map(values).collect()));
+    let [car, other, eight, nine] = [r#""car""#, r#""a 'b'""#, "98", "99"].map(|it| json!(it));
+    let facets = viewer.facets("score < 98");
+    let categories = facet(&facets, "any(category)");
+    assert_eq!(categories["title"], "category");
+    assert_eq!(counts(categories), [(other.clone(), 58), (car.clone(), 58)]);
+    let facets = viewer.facets("");
+    let all = [(other.clone(), 58), (car.clone(), 58), (eight.clone(), 1), (nine.clone(), 1)];
+    assert_eq!(counts(facet(&facets, "any(category)")), all);
+    // Neither its own condition nor a number that cannot be read narrows it.
+    let narrow = viewer.facets("any(category in [98, 99]) && score > 90");
+    let counted = counts(facet(&narrow, "any(category)"));
+    assert_eq!(counted, [(other, 4), (car, 4), (eight, 1), (nine, 1)]);
+    let bins = facet(&narrow, "score")["bins"].as_array().unwrap().iter();
+    assert_eq!(bins.map(|bin| bin["n"].as_u64().unwrap()).sum::<u64>(), 2);
+    for (expression, n) in [
+        ("any(category == 'car')", 58),
+        ("any(category == \"a 'b'\") && n_objects == 3", 19),
+        ("any(category == 99)", 1),
+        ("n_objects == 0", 20),
+        // What cannot be read has no number of objects.
+        ("n_objects >= 0", 80),
+        ("count(width == 4 && category == 'car') == 2 || score == 0", 20),
+        ("any(area == 6) && key contains '7'", 2),
+    ] {
+        assert_eq!(viewer.kept(expression).len(), n, "{expression}");
+    }
+    let said = viewer.fails(400, &format!("api/samples?{}", by("any(colour == 1)")));
+    assert!(said.contains("column 5") && said.contains("an object has: category"), "{said}");
+}
+
+#[test]
 fn the_catalog_grows_while_requests_are_answered_and_is_complete_in_the_end() {
     let slow = Memory { slowness: Duration::from_millis(2), ..numbers(400) };
     let viewer = Viewer::of_samples(slow);

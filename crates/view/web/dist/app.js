@@ -346,6 +346,8 @@
   function part(name2, chosen) {
     const last = chosen.at(-1) ?? "";
     if (name2 === "damaged") return "";
+    const property = /^any\((\w+)\)$/.exec(name2)?.[1];
+    if (property !== void 0) return `any(${part(property, chosen)})`;
     if (name2 === "key") return `key contains ${quoted(last)}`;
     if (!last.startsWith('"') && last.includes("..")) {
       const [from, to] = range(last);

@@ -29,6 +29,9 @@ function part(name: string, chosen: string[]): string {
     const last = chosen.at(-1) ?? "";
     // Found by the check, and no property of samples.
     if (name === "damaged") return "";
+    // One of the objects in an image has it.
+    const property = /^any\((\w+)\)$/.exec(name)?.[1];
+    if (property !== undefined) return `any(${part(property, chosen)})`;
     if (name === "key") return `key contains ${quoted(last)}`;
     if (!last.startsWith('"') && last.includes("..")) {
         const [from, to] = range(last);
