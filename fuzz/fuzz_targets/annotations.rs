@@ -1,10 +1,31 @@
-//! Any bytes as the objects of an image: an error, or lists of one length with numbers that are
+//! Any bytes as the objects of an image, read, copied, scaled and chosen from: an error, or lists of one length with numbers that are
 //! coordinates, and masks with run lengths that add up to their size.
 #![no_main]
-use fdconvert_core::objects::Annotations;
+use fdconvert_core::objects::{Annotations, Category, ObjectLists, chosen, scaled};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
+    if let Ok(lists) = ObjectLists::parse(data) {
+        let n_objects = lists.n_objects;
+        assert!(lists.iter().all(|(_, entries)| entries.len() == n_objects));
+        if let Ok(classes) = lists.classes() {
+            assert_eq!(classes.n_objects, n_objects);
+        }
+        let of_lists = ["bbox", "segmentation", "keypoints"];
+        for key in of_lists {
+            let _ = (0..n_objects).map(|at| lists.entry::<Vec<f64>>(key, at)).count();
+        }
+        // A number that is too large is found where it is needed.
+        if let Ok((document, _)) = scaled(data, [4.0, 3.0], [8.0, 9.0]) {
+            ObjectLists::parse(&document).expect("a document stays one");
+        }
+        // Every second object stays.
+        let kept: Vec<_> = (0..n_objects).map(|at| (at % 2 == 0).then_some(0)).collect();
+        if let Some(document) = chosen(data, &[Category::new("x")], &kept) {
+            let left = ObjectLists::parse(&document).expect("a document stays one");
+            assert_eq!(left.n_objects, n_objects.div_ceil(2));
+        }
+    }
     for segmentations in [false, true] {
         match Annotations::parse(data, segmentations) {
             Ok(found) => {

@@ -78,7 +78,7 @@ const LAYOUTS: &[Layout] = &[
         images: &["train2017/000000000009.png", "val2017/000000000139.png"],
         others: &["annotations/instances_train2017.json"],
         source: "",
-        args: &[],
+        args: &["--layout", "folder"],
         status: PACKED,
         says: &[
             "  train2017 1 sample in 1 shard",
@@ -91,7 +91,7 @@ const LAYOUTS: &[Layout] = &[
         images: &CITYSCAPES,
         others: &[],
         source: "",
-        args: &[],
+        args: &["--layout", "folder"],
         status: REFUSED,
         says: &[
             "cityscapes/gtFine holds images next to those of",
@@ -116,7 +116,7 @@ const LAYOUTS: &[Layout] = &[
         images: &ADE20K,
         others: &["objectInfo150.txt"],
         source: "",
-        args: &[],
+        args: &["--layout", "folder"],
         status: REFUSED,
         says: &[
             "ADEChallengeData2016/images as the source; ",
