@@ -20,9 +20,17 @@ fn all() -> Vec<(&'static str, FormatOption)> {
 /// Commands with formats' options.
 const WITH_OPTIONS: [&str; 2] = ["pack", "plan"];
 
+/// The command with the options of one format, and that format.
+const UNPACK: (&str, &str) = ("unpack", "folder");
+
+/// Returns true if a command has the options of a format.
+fn has(command: &str, format: &str) -> bool {
+    WITH_OPTIONS.contains(&command) || UNPACK == (command, format)
+}
+
 /// Adds the formats' options to the command line.
 pub(crate) fn add_to(command: Command) -> Command {
-    let args = all().into_iter().map(|(format, option)| {
+    let arg = |(format, option): (&str, FormatOption)| {
         let arg = Arg::new(option.name)
             .long(option.name.replace('_', "-"))
             .help(option.help)
@@ -38,27 +46,27 @@ pub(crate) fn add_to(command: Command) -> Command {
                 arg.value_name("WORD").value_parser(PossibleValuesParser::new(words))
             }
         }
-    });
+    };
     let names: Vec<String> = fdconvert_reader::formats()
         .iter()
         .map(|format| format!("  {:8} {}", format.name(), format.about()))
         .collect();
     let formats = format!("Formats:\n{}", names.join("\n"));
-    let args: Vec<Arg> = args.collect();
+    let args = |command: &str| {
+        let own = all().into_iter().filter(|(format, _)| has(command, format));
+        own.map(arg).collect::<Vec<Arg>>()
+    };
+    let command = command.mut_subcommand(UNPACK.0, |unpack| unpack.args(args(UNPACK.0)));
     WITH_OPTIONS.iter().fold(command, |command, name| {
-        command
-            .mut_subcommand(name, |pack| pack.args(args.clone()).after_long_help(formats.clone()))
+        command.mut_subcommand(name, |pack| pack.args(args(name)).after_long_help(formats.clone()))
     })
 }
 
 /// Returns the given options of formats.
 pub(crate) fn values(matches: &ArgMatches) -> OptionValues {
     let mut values = OptionValues::default();
-    let Some((_, pack)) = matches.subcommand().filter(|(name, _)| WITH_OPTIONS.contains(name))
-    else {
-        return values;
-    };
-    for (_, option) in all() {
+    let Some((command, pack)) = matches.subcommand() else { return values };
+    for (_, option) in all().into_iter().filter(|(format, _)| has(command, format)) {
         let value = match option.kind {
             OptionKind::Flag => pack.get_flag(option.name).then(String::new),
             OptionKind::Bytes => {

@@ -27,6 +27,7 @@ pub(crate) struct OptionArgs {
     /// Annotations are a .json file of COCO (instances, keypoints, captions), the data.yaml or
     /// obj.data of YOLO, a folder of .txt files (YOLO), or a folder of .xml files (Pascal VOC). They
     /// become the field `objects`: JSON lists of boxes, categories and other annotations, in pixels.
+    /// Where SOURCE is laid out as such datasets are, --layout finds them without this option.
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
     #[command(flatten)]

@@ -16,7 +16,8 @@ pub(crate) struct PackArgs {
     ///
     /// A source is a folder of images (`root/class/**/*.jpg`, or flat), a zip of one, a packed
     /// dataset, or a recipe for fractals (`fractal:FAMILY?key=value&...`, see `fdconvert fractal
-    /// recipes`). Several are packed one after the other; their fields must be the same.
+    /// recipes`). Several are packed one after the other; their fields must be the same. A folder
+    /// in a layout that --layout lists is read with its labels, also by its file of annotations.
     #[arg(required = true, value_name = "SOURCE... OUT")]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]

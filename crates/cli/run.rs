@@ -70,7 +70,7 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
         Command::Profile(args) => profile::run(args, session),
         Command::Bench(args) => bench::run(args, session),
         Command::Reproduce(args) => reproduce::run(args, session),
-        Command::Unpack(args) => unpack::run(args, session),
+        Command::Unpack(args) => unpack::run(args, &format_options::values(matches), session),
         Command::Inspect(args) => inspect::run(args, session),
         Command::View(args) => view::run(args, session),
         Command::Verify(args) => verify::run(args, session),

@@ -9,7 +9,7 @@ use crate::{
 };
 use clap::Args;
 use fdconvert::{ByteCount, Pack, PackOptions, Prepared};
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, OptionValues, Result};
 use std::path::PathBuf;
 
 /// Bytes are copied: the data that waits for the writer are views of the source's map.
@@ -27,6 +27,9 @@ pub(crate) struct UnpackArgs {
     /// Handling of samples that cannot be read
     #[arg(long, value_enum, default_value = "fail", value_name = "DO")]
     pub(crate) on_error: OnErrorArg,
+    /// With --annotations: refuse samples of which something would be lost
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
@@ -37,10 +40,12 @@ pub(crate) struct UnpackArgs {
     pub(crate) common: Common,
 }
 
-pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
+pub(crate) fn run(args: &UnpackArgs, values: &OptionValues, session: &Session) -> Result<Outcome> {
     let quiet = args.common.quiet || args.common.json;
     let listener = Listener { packing: "unpacking", ..Listener::new(session, quiet) };
-    let options = PackOptions::default().max_decompressed(args.max_decompressed);
+    let mut options =
+        PackOptions::default().max_decompressed(args.max_decompressed).strict(args.strict);
+    options.format_options = values.0.clone();
     let pack = Pack::new([&args.dataset], &args.out)
         .options(options)
         .unpacking(reading::splits(&args.split))

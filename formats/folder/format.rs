@@ -1,6 +1,9 @@
-#[cfg(feature = "write")]
-use crate::folder::writer::{self, Writer};
 use crate::folder::{FolderReader, TableOfKeys, archive};
+#[cfg(feature = "write")]
+use crate::folder::{
+    annotations::writing::{AnnotationWriter, OPTIONS, Written},
+    writer::{self, Writer},
+};
 #[cfg(feature = "zip")]
 use bytes::Bytes;
 use fdconvert_core::{
@@ -8,6 +11,8 @@ use fdconvert_core::{
     OpenOptions, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter, SplitChoice,
     Splits,
 };
+#[cfg(feature = "write")]
+use fdconvert_core::{Common, FormatOption, Remark, SourceFacts};
 use fdconvert_storage::place;
 use std::path::Path;
 
@@ -24,6 +29,12 @@ pub struct Folder {
     pub(crate) boxes: Option<BoxFrame>,
     pub(crate) leaves_rotation: bool,
     pub(crate) label_columns: Vec<String>,
+    /// False to leave out the first image of every sample, whose file is then not read.
+    pub(crate) reads_images: bool,
+    /// True to read the headers of images that are left out, which tell how EXIF turns them.
+    pub(crate) reads_headers: bool,
+    #[cfg(feature = "write")]
+    pub(crate) written: Written,
 }
 
 /// The image that annotation coordinates refer to, if an EXIF orientation turns it.
@@ -49,6 +60,10 @@ impl Default for Folder {
             boxes: None,
             leaves_rotation: false,
             label_columns: Vec::new(),
+            reads_images: true,
+            reads_headers: true,
+            #[cfg(feature = "write")]
+            written: Written::default(),
         }
     }
 }
@@ -115,10 +130,42 @@ impl Folder {
         Self { leaves_rotation, ..self }
     }
 
+    /// Leaves out the first image of every sample, and does not read its file: of annotations that
+    /// state the size of the image not even its header, unless `reads_headers`.
+    #[must_use]
+    pub fn without_images(self, reads_headers: bool) -> Self {
+        Self { reads_images: false, reads_headers, ..self }
+    }
+
+    /// Returns true if files of images are opened; else they may be missing.
+    pub(crate) fn reads_files(&self) -> bool {
+        self.reads_images || self.reads_headers
+    }
+
     /// Combines these 0/1 columns of a table into one label: an array with a number per column.
     #[must_use]
     pub fn label_columns(self, label_columns: Vec<String>) -> Self {
         Self { label_columns, ..self }
+    }
+
+    /// Writes the annotations that the format's options name, and no rows. With `strict`, samples
+    /// that would lose something are refused. Links lead to the files of the source with these facts.
+    ///
+    /// # Errors
+    /// `Usage` for unknown values.
+    #[cfg(feature = "write")]
+    pub fn annotated(
+        &self,
+        values: &OptionValues,
+        strict: bool,
+        facts: &SourceFacts,
+    ) -> Result<Self> {
+        let mut written = Written::of(values)?;
+        (written.strict, written.roots) = (strict, facts.roots.clone());
+        let is_dropped = facts.dropped_fields.iter().any(|name| name == "image");
+        let is_unread = is_dropped || !facts.roots.is_empty();
+        written.lacks_image = is_unread && !written.keeps_images();
+        Ok(Self { written, ..self.clone() })
     }
 
     /// Opens `root`: an unpacked dataset with its table, a folder of class folders, or a flat one.
@@ -196,8 +243,16 @@ impl Format for Folder {
         Capabilities { layout: Layout::Images, ..Capabilities::default() }
     }
 
+    #[cfg(feature = "write")]
+    fn options(&self) -> &'static [FormatOption] {
+        OPTIONS
+    }
+
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
         values.check(self.name(), self.options())?;
+        #[cfg(feature = "write")]
+        return Ok(Box::new(Self { written: Written::of(values)?, ..self.clone() }));
+        #[cfg(not(feature = "write"))]
         Ok(Box::new(self.clone()))
     }
 
@@ -222,12 +277,24 @@ impl Format for Folder {
     #[cfg(feature = "write")]
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         let splits = self.written_splits.clone();
+        if self.written.is_some() {
+            let written = self.written.clone();
+            return Ok(Box::new(AnnotationWriter::create(request, splits, written)?));
+        }
         Ok(Box::new(Writer::create(request, splits)?))
     }
 
     #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
+        if self.written.is_some() {
+            return writer::confirm_finished(request);
+        }
         writer::finished(request)
+    }
+
+    #[cfg(feature = "write")]
+    fn remarks(&self, _: &Schema, _: &Common) -> Vec<Remark> {
+        self.written.told.remarks()
     }
 
     fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {

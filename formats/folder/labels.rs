@@ -1,7 +1,11 @@
 //! `--labels FILE`: a table of samples made by people or other tools.
 mod boxes;
 mod classes;
+#[cfg(feature = "write")]
+mod csv_writer;
 mod heads;
+#[cfg(feature = "write")]
+mod jsonl_writer;
 mod rows;
 mod splits;
 mod tables;
@@ -10,6 +14,8 @@ mod unlisted;
 pub(crate) use classes::keep_classes;
 pub(crate) use tables::tables_in;
 pub(crate) use unlisted::tell_unlisted;
+#[cfg(feature = "write")]
+pub(in crate::folder) use {csv_writer::CsvWriter, jsonl_writer::JsonlWriter};
 
 use crate::folder::{
     Folder,

@@ -218,11 +218,12 @@ impl FolderReader {
     }
 
     /// Annotations of other tools, which list the images or belong to existing ones.
-    fn open_annotated(root: &Path, annotated: Annotated, how: Folder) -> Result<Self> {
+    pub(crate) fn open_annotated(root: &Path, annotated: Annotated, how: Folder) -> Result<Self> {
         let Annotated { schema, mut table, identity, division, mut remarks, ignored, lists } =
             annotated;
         let listed = Listed::of_any(root, None)?;
-        if lists {
+        // Without files there is nothing that names could be compared with.
+        if lists && how.reads_files() {
             let objects = listed.as_ref().map(Listed::objects);
             let files = Files { root, how: &how, objects };
             remarks.extend(names::settle(&mut table.paths, &files)?);
@@ -294,13 +295,19 @@ impl FolderReader {
 
     /// Adds the facts that follow from everything found.
     fn told(mut self) -> Self {
+        let is_made = |at: usize| match &self.samples {
+            Samples::Walked(_) => false,
+            Samples::Listed { table, .. } => {
+                matches!(table.columns.get(at), Some(Column::Made(_)))
+            }
+        };
         let of_field = |(at, spec): (usize, &FieldSpec)| {
             let extension = self.extension_of(at);
             FieldFacts {
                 // Images beside others are their masks.
                 keeps_pixels: extension.is_some(),
-                // Values of a table are known without opening a file.
-                is_known: extension.is_none(),
+                // Values of a table are known without opening a file, but for annotations.
+                is_known: extension.is_none() && !is_made(at),
                 member: extension.filter(|_| spec.kind != Kind::Image).cloned(),
                 inner: Vec::new(),
             }
@@ -317,7 +324,14 @@ impl FolderReader {
         self
     }
 
-    fn new(root: &Path, schema: Schema, samples: Samples, how: Folder) -> Result<Self> {
+    fn new(root: &Path, mut schema: Schema, samples: Samples, how: Folder) -> Result<Self> {
+        let mut dropped_fields = Vec::new();
+        if !how.reads_images
+            && let Some(first) = schema.first_image()
+        {
+            dropped_fields.push(schema.fields.remove(first).name);
+            schema = Schema::new(schema.fields)?;
+        }
         let name = match root.file_name() {
             Some(name) => name.to_string_lossy().into_owned(),
             // `.` and `..` have names only after resolution.
@@ -330,9 +344,11 @@ impl FolderReader {
             Samples::Listed { table, .. } => table.len(),
         };
         let facts = SourceFacts::new(name, schema, len);
+        let is_folder = !is_url(root) && root.is_dir();
+        let roots = if is_folder { vec![real(root, None)?] } else { Vec::new() };
         Ok(Self {
             root: root.to_path_buf(),
-            facts: SourceFacts { reads_ahead: is_url(root), ..facts },
+            facts: SourceFacts { reads_ahead: is_url(root), roots, dropped_fields, ..facts },
             samples,
             provenance: None,
             how,

@@ -2,13 +2,13 @@ use crate::{
     folder::{
         Folder,
         ahead::Coming,
-        annotations::{Notices, Photo},
+        annotations::{Made, Notices, Photo},
         archive::Archive,
         beside,
         details::details,
         layout::{join, key_of_path},
         listing::{Listing, UNLABELLED},
-        table::{Cell, Table},
+        table::{Cell, Column, Table},
         words::Words,
     },
     members,
@@ -18,7 +18,7 @@ use fdconvert_core::{
     Ahead, Amount, Encoded, Error, Image, ImageHeader, Kind, Look, Provenance, Reader, Result,
     Sample, Source, SourceFacts, Value, option,
 };
-use fdconvert_storage::{Blob, read_file};
+use fdconvert_storage::{Blob, read_file, read_start};
 use std::{
     borrow::Cow,
     fs, io,
@@ -27,6 +27,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 use xxhash_rust::xxh3::Xxh3Default;
+
+/// Bytes at the start of an image file that have its header, but for exceptions.
+const HEADER_BYTES: u64 = 64 << 10;
 
 pub(crate) const MISSING: &str = "the file is missing";
 
@@ -89,10 +92,22 @@ impl FolderReader {
 
     pub(super) fn key_of(&self, path: &[u8]) -> String {
         match self.facts.schema.first_image() {
-            Some(_) => key_of_path(path),
-            // No file corresponds to the sample, so its path is the key itself.
-            None => String::from_utf8_lossy(path).into_owned(),
+            None if self.how.reads_images => {
+                // No file corresponds to the sample, so its path is the key itself.
+                String::from_utf8_lossy(path).into_owned()
+            }
+            _ => key_of_path(path),
         }
+    }
+
+    /// What is wrong with the annotations of a sample, whatever its image is.
+    pub(super) fn fault(&self, index: u64) -> Option<&str> {
+        let Samples::Listed { table, .. } = &self.samples else { return None };
+        let row = usize::try_from(index).ok()?;
+        table.columns.iter().find_map(|column| match column {
+            Column::Made(made) => made.fault(row),
+            _ => None,
+        })
     }
 
     /// The values of sample `index` before its images are read, with its key.
@@ -117,6 +132,7 @@ impl FolderReader {
             }
             Samples::Listed { table, .. } => table.row(index).ok_or_else(missing)?,
         };
+        cells.retain(|cell| self.how.reads_images || *cell != Cell::FirstImage);
         let first_beside = self.facts.schema.fields.len().saturating_sub(self.how.beside.len());
         let fields = self.facts.schema.fields.iter().skip(first_beside);
         cells.extend(fields.zip(&self.how.beside).map(|(field, extension)| {
@@ -127,7 +143,7 @@ impl FolderReader {
 
     /// Returns true if the folders are classes.
     pub(super) fn has_classes(&self) -> bool {
-        self.facts.schema.fields.get(1).is_some_and(|field| field.class_names.is_some())
+        self.facts.schema.fields.iter().any(|field| field.class_names.is_some())
     }
 
     /// The file extension of a field, if it consists of files beside images.
@@ -158,6 +174,29 @@ impl FolderReader {
             Error::sample(key, format!("{codec}{what}"))
         })?;
         Ok((header, bytes))
+    }
+
+    /// The header of an image that is left out; `None` if it is not needed, or missing.
+    fn unread_photo(&self, key: &str, path: &[u8], has_size: bool) -> Result<Option<Photo>> {
+        if has_size && !self.how.reads_headers {
+            return Ok(None);
+        }
+        let read = match self.archive.is_some() || self.facts.reads_ahead {
+            true => self.read_bytes(key, path, None)?,
+            false => read_start(&join(&self.root, path), HEADER_BYTES)?,
+        };
+        let Some(start) = read else {
+            return match self.how.reads_headers {
+                true => Err(Error::sample(key, MISSING)),
+                false => Ok(None),
+            };
+        };
+        let header = match fdconvert_core::probe::probe(&start) {
+            Ok(header) => header,
+            // Its size may be behind more metadata than was read.
+            Err(_) => self.read_image(key, path, None)?.0,
+        };
+        Ok(Some(Photo::new(&header, self.how.boxes)))
     }
 
     /// Reads the value of the file at `path`, beside the image of a sample.
@@ -241,6 +280,26 @@ impl FolderReader {
         Ok(hash.digest128().to_le_bytes())
     }
 
+    /// Makes the document of a sample, whose first image is `photo`.
+    fn document(
+        &self,
+        index: u64,
+        key: &str,
+        (made, row): (&Made, usize),
+        photo: Option<Photo>,
+    ) -> Result<Bytes> {
+        let document = made.document(row, photo);
+        let (document, notices) = document.map_err(|what| Error::sample(key, what))?;
+        let is_turned = photo.is_some_and(|it| it.orientation > 1);
+        if self.how.leaves_rotation && is_turned && made.has_places() {
+            let what = "EXIF turns it, and its annotations are of the upright image; leave \
+                        `no_exif_rotation` out";
+            return Err(Error::sample(key, what));
+        }
+        notices.into_iter().for_each(|notice| self.notices.add(index, notice));
+        Ok(document)
+    }
+
     /// Reads a sample, and applies `check` to each of its images.
     fn checked(
         &self,
@@ -248,6 +307,9 @@ impl FolderReader {
         check: impl Fn(&str, &ImageHeader, &Bytes) -> Result<()>,
     ) -> Result<Sample<Encoded>> {
         let (key, cells, own_path) = self.cells(index)?;
+        if let Some(what) = self.fault(index) {
+            return Err(Error::sample(key, what));
+        }
         let mut values = Vec::with_capacity(cells.len());
         let mut photo = None;
         for cell in cells {
@@ -269,21 +331,23 @@ impl FolderReader {
                     continue;
                 }
                 Cell::Made(made, row) => {
-                    let document = made.document(row, photo);
-                    let (document, notices) = document.map_err(|what| Error::sample(&key, what))?;
-                    let is_turned = photo.is_some_and(|it| it.orientation > 1);
-                    if self.how.leaves_rotation && is_turned && made.has_places() {
-                        let what = "EXIF turns it, and its annotations are of the upright image; \
-                                    leave `no_exif_rotation` out";
-                        return Err(Error::sample(&key, what));
+                    if !self.how.reads_images {
+                        photo = self.unread_photo(&key, &own_path, made.states_size(row))?;
                     }
-                    notices.into_iter().for_each(|notice| self.notices.add(index, notice));
-                    values.push(Value::Json(document));
+                    values.push(Value::Json(self.document(index, &key, (made, row), photo)?));
                     continue;
                 }
             };
             let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
-            let (header, bytes) = self.read_image(&key, path, size)?;
+            let read = self.read_image(&key, path, size);
+            let (header, bytes) = read.map_err(|error| match error {
+                // Further images have other names than the sample.
+                Error::Sample { key, what } if path != &*own_path => {
+                    let name = key_of_path(path);
+                    Error::Sample { key, what: what.reworded(|what| format!("{name}: {what}")) }
+                }
+                error => error,
+            })?;
             check(&key, &header, &bytes)?;
             photo = photo.or_else(|| Some(Photo::new(&header, self.how.boxes)));
             let ImageHeader { codec, width, height, .. } = header;
@@ -311,22 +375,23 @@ impl Source for FolderReader {
         self.path(index).map_or_else(|| format!("#{index}"), |path| self.key_of(&path))
     }
 
-    /// Opens a file only for a field of files beside images; all other values are in tables.
+    /// Opens a file for a field of files beside images, and for annotations, which need the header of
+    /// the image; all other values are in tables.
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
-        let (key, cells, _) = self.cells(index)?;
+        let (key, cells, own_path) = self.cells(index)?;
         let value = match cells.into_iter().nth(field) {
             Some(Cell::Value(value)) => Some(value),
-            Some(Cell::Beside(path, kind @ (Kind::Int | Kind::Float | Kind::Text))) => {
-                Some(self.read_beside(&key, &path, kind)?)
+            Some(Cell::Made(made, row)) => {
+                let photo = self.unread_photo(&key, &own_path, made.states_size(row))?;
+                Some(Value::Json(self.document(index, &key, (made, row), photo)?))
             }
+            Some(Cell::Beside(
+                path,
+                kind @ (Kind::Int | Kind::Float | Kind::Text | Kind::Json),
+            )) => Some(self.read_beside(&key, &path, kind)?),
             _ => None,
         };
-        Ok(match value {
-            Some(Value::Int(int)) => Some(Value::Int(int)),
-            Some(Value::Float(float)) => Some(Value::Float(float)),
-            Some(Value::Text(text)) => Some(Value::Text(text)),
-            _ => None,
-        })
+        Ok(value.filter(Value::is_plain).map(Into::into))
     }
 
     /// Queries the file system if no list has the size; exact for samples of one image.
@@ -350,8 +415,11 @@ impl Source for FolderReader {
         }
         let hashed = match look {
             Look::Times => self.hashed_times()?,
-            Look::Sizes => self.hashed(|index, path| self.file_bytes(index, path))?,
-            Look::SizesSparing => {
+            Look::Sizes if self.how.reads_files() => {
+                self.hashed(|index, path| self.file_bytes(index, path))?
+            }
+            // Images that are not read may be missing.
+            Look::Sizes | Look::SizesSparing => {
                 self.hashed(|index, path| match self.file_bytes(index, path) {
                     Err(Error::Sample { .. }) => Ok(u64::MAX),
                     size => size,

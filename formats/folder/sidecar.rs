@@ -138,6 +138,11 @@ pub(crate) fn is_name(name: &[u8]) -> bool {
     name == META.as_bytes() || name == ROWS.as_bytes()
 }
 
+/// Returns true if both files are in a folder.
+pub(crate) fn is_there(root: &Path) -> bool {
+    [META, ROWS].iter().all(|name| root.join(name).is_file())
+}
+
 /// Reads both files if both exist.
 pub(crate) fn read(
     root: &Path,

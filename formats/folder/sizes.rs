@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 impl FolderReader {
     /// Queries the size of a file.
     pub(crate) fn file_bytes(&self, index: u64, path: &[u8]) -> Result<u64> {
-        let missing = || Error::sample(self.key_of(path), MISSING);
+        let missing = || Error::sample(self.key_of(path), self.fault(index).unwrap_or(MISSING));
         match self.sizes.as_ref().and_then(|sizes| sizes.get(index)) {
             Some(walk_away::MISSING) => return Err(missing()),
             Some(size) => return Ok(size),
@@ -25,9 +25,7 @@ impl FolderReader {
         }
         match fs::metadata(&file) {
             Ok(metadata) => Ok(metadata.len()),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                Err(Error::sample(self.key_of(path), MISSING))
-            }
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Err(missing()),
             // This includes missing permission, which concerns the folder, not the file.
             Err(cause) => Err(Error::io("access", file)(cause)),
         }

@@ -27,6 +27,12 @@ impl WrittenSplits {
         }
     }
 
+    /// The split of the next sample.
+    pub(crate) fn next(&self) -> Option<&str> {
+        let at = self.planned.partition_point(|(_, range)| range.end <= self.position);
+        self.planned.get(at).map(|(name, _)| name.as_str())
+    }
+
     pub(crate) fn into_splits(self) -> Splits {
         let planned = &self.planned;
         let named = self.written.into_iter().filter_map(|(at, n)| Some((&*planned.get(at)?.0, n)));

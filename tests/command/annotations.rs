@@ -4,6 +4,7 @@
 mod coco_files;
 mod tables;
 mod voc_files;
+mod written;
 mod yolo_files;
 
 use crate::common::{expect, fails, ok, tree};
@@ -791,7 +792,7 @@ fn tables_of_folders_of_splits_are_one_table() {
             ("test/metadata.jsonl", "{\"file_name\": \"3.png\", \"text\": \"c\"}\n"),
         ],
     );
-    let said = ok(&[&"pack", &root, &folder.path().join("n.wds")]);
+    let said = ok(&[&"pack", &root, &folder.path().join("n.wds"), &"--layout", &"folder"]);
     assert!(said.contains("train/metadata.jsonl") && said.contains("--labels"), "{said}");
     let out = folder.path().join("o.wds");
     let said = ok(&[&"pack", &root, &out, &"--labels", &root]);

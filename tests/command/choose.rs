@@ -2,7 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{fails, ok, tree};
-use fdconvert_testkit::{compare::assert_same_tree, fixtures};
+use fdconvert_testkit::{
+    compare::assert_same_tree,
+    fixtures,
+    metadata::{exif, jpeg_with},
+};
 use serde_json::{Value, json};
 use std::{
     ffi::OsStr,
@@ -102,6 +106,123 @@ fn fields_of_a_table_are_names() {
     let again = root.join("again.mds");
     ok(&[&"pack", &out, &again, &"--where", &"score == 2.5 && width == 64"]);
     assert_eq!(keys(&again), ["dog/1.png"]);
+}
+
+/// Three photos with objects, one of which is stored on its side.
+fn annotated(root: &Path) -> (PathBuf, PathBuf) {
+    let (source, labels) = (root.join("annotated"), root.join("coco.json"));
+    fs::create_dir_all(&source).unwrap();
+    let turned = [b"Exif\0\0", &exif(6, true)[..]].concat();
+    let turned = jpeg_with(fixtures::JPEG_420, &[(0xE1, turned)]);
+    let header = fdconvert_core::probe::probe(&turned).unwrap();
+    let (width, height) = (header.width, header.height);
+    fs::write(source.join("a.png"), &fixtures::png(64, 48, 1).bytes).unwrap();
+    fs::write(source.join("b.jpg"), &turned).unwrap();
+    fs::write(source.join("c.png"), &fixtures::png(64, 48, 3).bytes).unwrap();
+    let text = json!({
+        "images": [
+            {"id": 1, "file_name": "a.png", "width": 64, "height": 48},
+            {"id": 2, "file_name": "b.jpg", "width": width, "height": height},
+            {"id": 3, "file_name": "c.png", "width": 64, "height": 48}
+        ],
+        "annotations": [
+            {"id": 1, "image_id": 1, "category_id": 3, "bbox": [1, 2, 30, 40], "area": 900, "iscrowd": 1},
+            {"id": 2, "image_id": 1, "category_id": 9, "bbox": [5, 5, 10, 10], "area": 99, "iscrowd": 0},
+            {"id": 3, "image_id": 2, "category_id": 3, "bbox": [2, 1, 4, 3], "area": 12, "iscrowd": 0}
+        ],
+        "categories": [{"id": 3, "name": "car"}, {"id": 9, "name": "person"}]
+    });
+    fs::write(&labels, text.to_string()).unwrap();
+    (source, labels)
+}
+
+#[test]
+fn objects_choose_samples() {
+    let root = tempfile::tempdir().unwrap();
+    let (source, labels) = annotated(root.path());
+    let path = |name: &str| root.path().join(name);
+    let formats = ["beton", "wds", "mds", "parquet", "mixed"];
+    let mut sources: Vec<(PathBuf, Vec<PathBuf>)> = vec![(source.clone(), vec![labels.clone()])];
+    for format in formats {
+        let out = path(&format!("all.{format}"));
+        ok(&[&"pack", &source, &out, &"--format", &format, &"--labels", &labels]);
+        sources.push((out, Vec::new()));
+    }
+    let out = path("o.wds");
+    for (expression, expected) in [
+        ("any(category == 'car')", &["a.png", "b.jpg"][..]),
+        ("any(category == 1)", &["a.png"]),
+        ("any(category == 0 && area < 100)", &["b.jpg"]),
+        // The upright one: packing turns what was annotated as stored.
+        ("any(width == 3 && height == 4 && left > 2)", &["b.jpg"]),
+        ("any(width == 4)", &[]),
+        ("n_objects == 0", &["c.png"]),
+        ("n_objects > 0 && !any(iscrowd == 1)", &["b.jpg"]),
+        ("count(category in ['car', 'person']) >= 2 && width == 64", &["a.png"]),
+    ] {
+        for (source, labels) in &sources {
+            let mut args: Args<'_> =
+                vec![&"pack", source, &out, &"--overwrite", &"--where", &expression];
+            args.extend(labels.iter().flat_map(|it| [&"--labels" as &dyn AsRef<OsStr>, it]));
+            if expected.is_empty() {
+                assert!(fails(&args).contains("none of the 3 samples"), "{expression}");
+                continue;
+            }
+            ok(&args);
+            let mut found = keys(&out);
+            found.sort_unstable();
+            assert_eq!(found, expected, "{expression}: {}", source.display());
+        }
+    }
+    // Numbers of a list are those that packing gives.
+    let list = path("classes.txt");
+    fs::write(&list, "person\ntree\ncar\n").unwrap();
+    let expression = "any(category == 2) && !any(category == 0)";
+    let args: [&dyn AsRef<OsStr>; 8] = [
+        &"pack",
+        &path("all.beton"),
+        &out,
+        &"--overwrite",
+        &"--classes",
+        &list,
+        &"--where",
+        &expression,
+    ];
+    ok(&args);
+    assert_eq!(keys(&out), ["b.jpg"]);
+}
+
+#[test]
+fn objects_that_cannot_be_read_or_do_not_exist_are_told() {
+    let root = tempfile::tempdir().unwrap();
+    let (root, source) = (root.path(), sized(root.path()));
+    let (out, table) = (root.join("o.wds"), root.join("table.jsonl"));
+    for (expression, expected) in [
+        (
+            "any(width > 3)",
+            "column 1, after ^: `any` is of the objects in an image, and the source",
+        ),
+        ("width > 3 && n_objects > 1", "column 14, after ^: `n_objects` is of the objects"),
+    ] {
+        let said = fails(&[&"pack", &source, &out, &"--where", &expression]);
+        assert!(said.contains(expected), "{said}");
+    }
+    let row = |name: &str, objects: Value| json!({"path": name, "objects": objects}).to_string();
+    let rows = [
+        row("cat/1.png", json!({"bbox": [[1, 2, 3]], "category": [0]})),
+        row("cat/2.png", json!({"bbox": [[1, 2, 3, 4]], "category": [0], "occluded": [true]})),
+        row("dog/1.png", json!({"bbox": []})),
+    ];
+    fs::write(&table, rows.join("\n")).unwrap();
+    let expression = "any(occluded == 1)";
+    let mut args: Args<'_> =
+        vec![&"pack", &source, &out, &"--labels", &table, &"--where", &expression];
+    let said = fails(&args);
+    assert!(said.contains("`cat/1.png`: its field `objects`: its JSON cannot be read"), "{said}");
+    // What is skipped is up to the run, which has no need of the objects.
+    args.extend([&"--on-error" as &dyn AsRef<OsStr>, &"skip"]);
+    ok(&args);
+    assert_eq!(keys(&out), ["cat/1.png", "cat/2.png"]);
 }
 
 #[test]

@@ -48,6 +48,8 @@ mod kill;
 #[cfg(feature = "turbo")]
 mod layouts;
 #[cfg(feature = "turbo")]
+mod layouts_in;
+#[cfg(feature = "turbo")]
 mod loader;
 #[cfg(feature = "turbo")]
 mod look;

@@ -1,8 +1,8 @@
 //! Checks whether options fit together, before a source is opened.
-use crate::{ByteCount, PackOptions, out as output, policy::policy, unused};
+use crate::{ByteCount, PackOptions, SourceLayout, out as output, policy::policy, unused};
 use fdconvert_codec::Policy;
 use fdconvert_core::{
-    Error, Format, FormatOption, OptionKind, OptionValues, Result, Schema, option,
+    Error, Format, FormatOption, OptionKind, OptionName, OptionValues, Result, Schema, option,
 };
 use std::path::Path;
 
@@ -35,9 +35,14 @@ pub(crate) fn check(options: &PackOptions, out: Option<&Path>) -> Result<Checked
     ];
     if let Some((option, _)) = of_labels.into_iter().find(|(_, is_given)| *is_given)
         && options.labels.is_none()
+        && options.layout == SourceLayout::Folder
     {
-        return Err(Error::usage(option, "it is about a table of labels")
-            .cure("to give one", option::LABELS));
+        return Err(without_labels(option));
+    }
+    if options.labels.is_some() && matches!(options.layout, SourceLayout::Named(_)) {
+        let what = "a layout has its own labels: give one of both";
+        return Err(Error::usage(option::LAYOUT, what)
+            .cure("to read only these labels", option::LAYOUT.with("folder")));
     }
     if options.per.is_some() && options.sample.is_none() {
         return Err(Error::usage(option::PER, "it is about a share of the samples")
@@ -50,6 +55,11 @@ pub(crate) fn check(options: &PackOptions, out: Option<&Path>) -> Result<Checked
         output::check_name(out, &*format, false)?;
     }
     Ok(Checked { format, policy })
+}
+
+/// Refuses an option about a table or annotations if there are none.
+pub(crate) fn without_labels(option: OptionName) -> Error {
+    Error::usage(option, "it is about a table of labels").cure("to give one", option::LABELS)
 }
 
 /// Refuses options for images if the source has none: they would be ignored.

@@ -39,6 +39,7 @@
 //! Deliberately absent: printing, and command-line arguments. A [`Progress`] receives events.
 #![forbid(unsafe_code)]
 
+mod annotated;
 mod check;
 mod choose;
 mod chunk;
@@ -92,9 +93,9 @@ pub use inspect::{InspectOptions, Inspected, inspect};
 pub use merge::{Merged, merge};
 pub use options::{
     Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, PackOptions, Pair, Per,
-    Prefix, Ratio, Share, SplitShare,
+    Prefix, Ratio, Share, SourceLayout, SplitShare,
 };
-pub use pack::{Pack, Prepared, unpack};
+pub use pack::{Pack, Prepared, convert, unpack};
 pub use planned::{Planned, plan};
 pub use profile::{ProfileOptions, Search, Verify, profile};
 pub use progress::{Context, Event, Progress, Stage, Steps};
@@ -117,6 +118,7 @@ pub use fdconvert_loader::{
     RowGeometry, SampleList, Sampling, State, Transform, TransformList, ViewGroup, ViewLayout,
     Weights, World,
 };
+pub use fdconvert_pipeline::LabelMap;
 pub use fdconvert_pipeline::{Cancel, Observer, OnError as OnPackError, Report};
 pub use fdconvert_profile::Report as ProfileReport;
 pub use fdconvert_reader::OpenOptions;
@@ -132,7 +134,7 @@ pub mod transforms {
 pub mod results {
     pub use crate::{
         duplicates::{Group, Member},
-        stats::{MetadataCounts, PixelStats, Stats},
+        stats::{CategoryCounts, MetadataCounts, ObjectCounts, PixelStats, Stats},
         verify::Problem,
     };
     pub use fdconvert_core::Ignored;

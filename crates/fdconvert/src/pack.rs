@@ -1,6 +1,6 @@
 //! Packing: sources and options become a dataset.
 use crate::{
-    ByteCount, Context, PackOptions,
+    ByteCount, Context, PackOptions, annotated,
     check::{Checked, check},
     formula::{self, FormulaOutput, FormulaReport},
     images,
@@ -16,7 +16,6 @@ use crate::{
     splits,
 };
 use fdconvert_core::{Error, Result, Source, SplitChoice, split_names};
-use fdconvert_formats::folder::Folder;
 use fdconvert_pipeline::{OnError, PackJob, Plan, Report, Run};
 use serde_json::{Map, Value};
 use std::{
@@ -282,7 +281,7 @@ impl Pack {
         let own = source.splits();
         let is_divided = split_names(own).len() > 1;
         let own = if is_divided { own.to_vec() } else { Vec::new() };
-        let format = Folder::default().record_splits(own);
+        let format = annotated::folder(&self.options, &*source, own)?;
         let checked = Checked { format: Box::new(format), ..checked };
         let plan = Plan::single_file(source.len());
         let notes = Notes {
@@ -328,4 +327,19 @@ impl Prepared {
 /// As for [`Pack::run`].
 pub fn unpack(dataset: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Report> {
     Pack::new([dataset], out).unpacking(SplitChoice::All).run()
+}
+
+/// Writes the annotations of a dataset, or of a file of annotations, in the layout of another tool:
+/// `coco`, `yolo`, `voc`, `csv` or `jsonl`, with the images.
+///
+/// ```no_run
+/// fdconvert::convert("annotations/instances_val2017.json", "val2017-yolo", "yolo")?;
+/// # Ok::<(), fdconvert::Error>(())
+/// ```
+///
+/// # Errors
+/// As for [`Pack::run`].
+pub fn convert(source: impl AsRef<Path>, out: impl AsRef<Path>, to: &str) -> Result<Report> {
+    let options = PackOptions::default().format("folder");
+    Pack::new([source], out).options(options.format_option("annotations", to)).run()
 }

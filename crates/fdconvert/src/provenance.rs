@@ -40,8 +40,9 @@ const BY_OUTCOME: [&str; 7] =
 
 /// Options that determine the samples and their shards: the fingerprint of the source and the plan
 /// cover them. Most are paths, which do not affect the output.
-const OF_SAMPLES: [&str; 9] = [
+const OF_SAMPLES: [&str; 10] = [
     "labels",
+    "layout",
     "pair",
     "beside",
     "follow_links",

@@ -10,7 +10,7 @@ fn sources(root: &Path) {
     let png = |seed| fixtures::png(64, 48, seed).bytes;
     for (name, seed) in [("cats/1", 1), ("cats/2", 2), ("dogs/3", 3), ("dogs/4", 3), ("dogs/5", 5)]
     {
-        for folder in ["plain", "masks", "divided/train", "divided/val"] {
+        for folder in ["plain", "masks", "listed", "divided/train", "divided/val"] {
             let file = root.join(folder).join(name).with_extension("png");
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, png(seed)).unwrap();
@@ -21,6 +21,9 @@ fn sources(root: &Path) {
     std::os::unix::fs::symlink(root.join("elsewhere.png"), root.join("plain/dogs/9.png")).unwrap();
     let rows = "file,tag,red,big\ncats/1.png,a,0,1\ncats/2.png,b,1,1\ndogs/3.png,a,1,0\n";
     fs::write(root.join("labels.csv"), rows).unwrap();
+    fs::write(root.join("listed/metadata.csv"), "file_name,tag\ncats/1.png,a\n").unwrap();
+    let boxes = "file,xmin,ymin,xmax,ymax,class\ncats/1.png,1,2,30,40,cat\n";
+    fs::write(root.join("boxes.csv"), boxes).unwrap();
     fs::write(root.join("keys.txt"), "cats/1.png\ndogs/3.png\n").unwrap();
     fs::write(root.join("classes.txt"), "dogs\ncats\n").unwrap();
 }
@@ -44,12 +47,17 @@ fn examples(root: &Path) -> Vec<(&'static str, Value, Value)> {
     let jpeg = json!({"encode": "jpeg"});
     let mixed = json!({"format": "mixed", "ratio": 0.5});
     let table = json!({"labels": path("labels.csv")});
+    let boxes = json!({"labels": path("boxes.csv")});
     vec![
         ("format", json!("mds"), wds.clone()),
         ("format_options", json!({"sidecars": "fdx"}), wds.clone()),
         ("labels", path("labels.csv"), wds.clone()),
+        ("layout", json!("folder"), json!({"source": "listed"})),
         ("boxes", json!("stored"), table.clone()),
         ("label_columns", json!(["red", "big"]), table),
+        ("map_labels", json!("cat=pet"), boxes.clone()),
+        ("min_box", json!(8), boxes.clone()),
+        ("drop_crowd", json!(true), boxes),
         ("classes", path("classes.txt"), wds.clone()),
         ("pair", json!([format!("mask={}", root.join("masks").display())]), wds.clone()),
         ("beside", json!(["txt"]), wds.clone()),

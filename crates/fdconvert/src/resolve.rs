@@ -1,6 +1,6 @@
 //! Turns options and an open source into a fully decided job.
 use crate::{
-    Context, PackOptions, Stage,
+    Context, PackOptions, Stage, annotated,
     check::{Checked, refuse_without_images},
     choose, classes,
     keys::{self, ListedKeys},
@@ -93,6 +93,8 @@ pub(crate) fn resolve(
         outcome.chosen = choose::choose(&options, &*source, &mut request, context)?;
     }
     let plan = Plan::new(&*source, policy, &**format, &request)?;
+    let (plan, checked) = annotated::settle(&options, &*source, &request, plan, checked, to)?;
+    let Checked { format, policy } = &checked;
     let largest = format.capabilities().max_sample_bytes;
     if let (Some(page_bytes), Some(OnError::Fail)) = (largest, request.on_error) {
         page::check(&*source, policy, &plan, page_bytes)?;

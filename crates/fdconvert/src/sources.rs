@@ -1,11 +1,12 @@
 //! Opens the sources to pack.
 use crate::{
-    Boxes, ByteCount, Context, PackOptions, Stage, classes, drop_fields, prefix, relabel, unused,
+    Boxes, ByteCount, Context, PackOptions, SourceLayout, Stage, annotated, check, classes,
+    drop_fields, prefix, relabel, unused,
 };
 use fdconvert_core::{Error, Look, MaxDecompressed, Result, Source, SplitChoice, option};
 use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
-use fdconvert_pipeline::{Concat, Paired, PlannedSource, splits_of};
+use fdconvert_pipeline::{ChosenObjects, Concat, ObjectChoice, Paired, PlannedSource, splits_of};
 use fdconvert_reader::OpenOptions;
 use fdconvert_storage::place;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,16 @@ impl Opening<'_> {
             None if mixes => Concat::mix(sources),
             None => Concat::join(sources),
         };
-        options.pair.iter().try_fold(joined?, |source, pair| {
+        let choice = ObjectChoice {
+            map: self.options.map_labels.clone(),
+            min_box: self.options.min_box,
+            drop_crowd: self.options.drop_crowd,
+        };
+        let joined = match choice.is_all() {
+            true => joined?,
+            false => Box::new(ChosenObjects::new(joined?, choice)?),
+        };
+        options.pair.iter().try_fold(joined, |source, pair| {
             let images: Box<dyn Source> = match masks.image_folder(&pair.path)? {
                 Some(folder) => Box::new(folder),
                 None => masks.reader(&pair.path)?,
@@ -116,10 +126,54 @@ impl Opening<'_> {
                 Err(_) => relabel::join(self.reader(path)?, table, &self.folder()?),
             };
         }
+        if let Some(source) = self.known_layout(path)? {
+            return Ok(source);
+        }
         if let Some(folder) = self.image_folder(path)? {
             return Ok(Box::new(folder));
         }
         self.reader(path)
+    }
+
+    /// Opens a source in the layout that was named, or that its names show; `None` if it is packed,
+    /// or nothing but a folder of images.
+    fn known_layout(self, path: &Path) -> Result<Option<Box<dyn Source>>> {
+        let options = self.options;
+        let name = match &options.layout {
+            _ if options.labels.is_some() => return Ok(None),
+            SourceLayout::Folder => return Ok(None),
+            SourceLayout::Auto => None,
+            SourceLayout::Named(name) => Some(name.as_str()),
+        };
+        // Stores are listed as folders of images alone; a file that no format knows may be one of
+        // annotations.
+        let may_be_one = if place::is_url(path) {
+            false
+        } else if path.is_dir() {
+            fdconvert_reader::is_image_folder(path)?
+        } else {
+            fdconvert_reader::recognise(path).is_none()
+        };
+        let sources = match may_be_one {
+            true => self.folder()?.open_layout(path, name)?,
+            false => None,
+        };
+        match sources {
+            Some(sources) if options.no_split_folders => Concat::mix(sources).map(Some),
+            Some(sources) => Concat::join(sources).map(Some),
+            None if name.is_some() => {
+                let what = format!(
+                    "{} is no folder on this machine, or packed already; leave it out",
+                    path.display()
+                );
+                Err(Error::usage(option::LAYOUT, what))
+            }
+            None if options.boxes.is_some() => Err(check::without_labels(option::BOXES)),
+            None if !options.label_columns.is_empty() => {
+                Err(check::without_labels(option::LABEL_COLUMNS))
+            }
+            None => Ok(None),
+        }
     }
 
     fn reader(self, path: &Path) -> Result<Box<dyn Source>> {
@@ -166,7 +220,7 @@ impl Opening<'_> {
             .leaves_rotation(leaves_rotation)
             .label_columns(self.options.label_columns.clone())
             .max_decompressed(MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0)));
-        Ok(folder)
+        Ok(annotated::opening(folder, self.options))
     }
 
     /// Returns a plan's record of a source, so that other runs need not list it again; and the
@@ -176,14 +230,16 @@ impl Opening<'_> {
             let what = format!("{} is not UTF-8; plans name sources as text", path.display());
             Error::usage("source", what)
         })?;
-        let packed = Recipe::in_place_of(path).is_some();
-        let folder = if packed { None } else { self.image_folder(path)? };
-        let (source, listing): (Box<dyn Source>, _) = match folder {
-            Some(folder) => {
+        let drawn = Recipe::in_place_of(path).is_some();
+        let known = if drawn { None } else { self.known_layout(path)? };
+        let folder = if drawn || known.is_some() { None } else { self.image_folder(path)? };
+        let (source, listing): (Box<dyn Source>, _) = match (known, folder) {
+            (Some(source), _) => (source, None),
+            (None, Some(folder)) => {
                 let listing = folder.listing()?;
                 (Box::new(folder), listing)
             }
-            None => (self.open_one(path)?, None),
+            (None, None) => (self.open_one(path)?, None),
         };
         let planned = PlannedSource {
             path: text.to_owned(),

@@ -1,5 +1,5 @@
 //! Options that have no effect in combination with others.
-use crate::{PackOptions, options::Encoding};
+use crate::{PackOptions, SourceLayout, options::Encoding};
 use fdconvert_codec::Policy;
 use fdconvert_core::{Error, Result, Source, option};
 use fdconvert_storage::place;
@@ -54,7 +54,12 @@ pub(crate) fn refuse_of_folders(
     sources: &[Box<dyn Source>],
     paths: &[PathBuf],
 ) -> Result<()> {
-    let has_more = options.labels.is_some() || !options.pair.is_empty();
+    // A file of annotations stands for the folder of its images.
+    let is_of_folder =
+        |path: &&PathBuf| path.is_file() && fdconvert_reader::recognise(path).is_none();
+    let has_files =
+        options.layout != SourceLayout::Folder && paths.iter().any(|path| is_of_folder(&path));
+    let has_more = options.labels.is_some() || !options.pair.is_empty() || has_files;
     let has_splits = || sources.iter().any(|source| !source.splits().is_empty());
     let given = if options.follow_links {
         option::FOLLOW_LINKS

@@ -3,6 +3,7 @@
 import array
 import collections
 import copy
+import json
 import pickle
 import shutil
 import subprocess
@@ -44,6 +45,22 @@ def wide(photos: Path, tmp_path: Path) -> Path:
         shutil.copy(photo, target)
     fdconvert.pack(folder, tmp_path / "wide.wds", jpeg_quality=80, max_side=64)
     return tmp_path / "wide.wds"
+
+
+def test_where_takes_the_objects_of_an_image(photos: Path, tmp_path: Path) -> None:
+    files = [file.relative_to(photos).as_posix() for file in sorted(photos.rglob("*.png"))]
+    rows = [
+        {"path": file, "objects": {"bbox": [[1, 2, 3, 4]] * n, "category_name": ["car", "dog"][:n]}}
+        for file, n in zip(files, [0, 1, 2], strict=False)
+    ]
+    table = tmp_path / "objects.jsonl"
+    table.write_text("\n".join(json.dumps(row) for row in rows))
+    fdconvert.pack(photos, tmp_path / "objects.beton", labels=table)
+    dataset = fdconvert.Dataset(tmp_path / "objects.beton")
+    assert keys(dataset.where("any(category == 'car' && width == 3)")) == files[1:3]
+    assert keys(dataset.where("count(area >= 12) == 2 || n_objects == 0")) == [files[0], files[2]]
+    with pytest.raises(fdconvert.UsageError, match="column 5"):
+        dataset.where("any(colour == 1)")
 
 
 def test_where_takes_the_expressions_of_pack(whole: fdconvert.Dataset) -> None:

@@ -129,7 +129,7 @@ impl LabelFiles {
 
 /// The annotations of images.
 pub(super) struct Pairs<'a> {
-    pub(super) files: Vec<Option<&'a Path>>,
+    pub(crate) files: Vec<Option<&'a Path>>,
     n_files: usize,
     /// Number of files with another form of accented letters than their images.
     n_other_letters: usize,

@@ -1,4 +1,5 @@
-//! Annotations of other tools beside images: COCO JSON, YOLO and Pascal VOC.
+//! Annotations of other tools beside images: COCO JSON, YOLO, Pascal VOC, LabelMe, CVAT and
+//! OpenImages.
 //!
 //! All become the field `objects`, a JSON document of lists of equal length, one entry per object:
 //! `docs/guide/annotations.md` specifies it, and lists what each kind supports and refuses.
@@ -7,14 +8,26 @@
 //! alone.
 
 mod coco;
+mod cvat;
 pub(crate) mod files;
 mod frame;
+mod labelme;
 mod lists;
 mod memory;
+mod openimages;
+mod shapes;
 mod voc;
+#[cfg(feature = "write")]
+pub(in crate::folder) mod writing;
+mod xml;
 mod yolo;
 
+pub(crate) use coco::read as coco;
+pub(crate) use cvat::{Cvat, CvatImage, parse as parse_cvat};
 pub(crate) use frame::{Notice, Notices, Photo, side};
+pub(crate) use labelme::{LabelMe, parse as parse_labelme};
+pub(crate) use openimages::{BoxRows, class_names as openimages_classes};
+pub(crate) use shapes::{LeftOut, Shape, ShapedImage, Shapes};
 pub(crate) use voc::{Annotation as Boxes, Object, Voc};
 
 pub use memory::AnnotationFile;
@@ -46,12 +59,24 @@ pub(crate) enum Made {
     Captions(coco::Captions),
     Yolo(yolo::Yolo),
     Voc(Voc),
+    Shapes(Shapes),
 }
 
 impl Made {
     /// Returns true if they contain places in the image.
     pub(crate) fn has_places(&self) -> bool {
         !matches!(self, Self::Captions(_))
+    }
+
+    /// Returns true if the size of the row's image is known without the image.
+    pub(crate) fn states_size(&self, row: usize) -> bool {
+        match self {
+            Self::Coco(coco) => coco.states_size(row),
+            Self::Captions(_) => true,
+            Self::Yolo(_) => false,
+            Self::Voc(voc) => voc.states_size(row),
+            Self::Shapes(shapes) => shapes.states_size(row),
+        }
     }
 
     /// Makes the document of a row; `photo` is its image, if any. The error is a text for
@@ -66,9 +91,30 @@ impl Made {
             Self::Captions(captions) => Ok((captions.document(row)?, Vec::new())),
             Self::Yolo(yolo) => yolo.document(row, photo),
             Self::Voc(voc) => voc.document(row, photo),
+            Self::Shapes(shapes) => shapes.document(row, photo),
+        }
+    }
+
+    /// What is wrong with a row whatever its image is: that says more than a missing image.
+    pub(crate) fn fault(&self, row: usize) -> Option<&str> {
+        match self {
+            Self::Shapes(shapes) => shapes.fault(row),
+            _ => None,
         }
     }
 }
+
+/// Reads a folder of Pascal VOC for all images below `root`.
+///
+/// # Errors
+/// As for [`read`].
+pub(crate) fn voc(root: &Path, folder: &Path, how: &Folder) -> Result<Annotated> {
+    voc::read(root, folder, &files::LabelFiles::list(folder)?.xml, how)
+}
+
+/// Coordinates are shares of an image that is not there.
+const NO_SIZE: &str = "its boxes are shares of the image, which is missing, so that their places are \
+                       not known";
 
 /// Reads the annotations at `labels` of the images below `root`; `None` when the name is that of a
 /// table.

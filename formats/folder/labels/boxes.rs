@@ -10,7 +10,7 @@ use crate::folder::{
     layout::key_of_path,
     table::{Column, Table},
 };
-use fdconvert_core::{FieldSpec, Kind, Schema, Splits};
+use fdconvert_core::{FieldSpec, Kind, Schema, Splits, objects::FIELD};
 use std::{borrow::Cow, collections::BTreeMap};
 
 const CORNERS: [&str; 4] = ["xmin", "ymin", "xmax", "ymax"];
@@ -116,9 +116,11 @@ pub(super) fn assemble(
         paths = order.iter().filter_map(|at| paths.get(*at).cloned()).collect();
         images = order.iter().filter_map(|at| images.get(*at).cloned()).collect();
     }
-    let fields = vec![FieldSpec::new(IMAGE, Kind::Image), FieldSpec::new("objects", Kind::Json)];
-    let schema = Schema::new(fields).map_err(|error| error.to_string())?;
-    let columns = vec![Column::FirstImage, Column::Made(Made::Voc(Voc::new(images, true)))];
+    let voc = Voc::new(images, true);
+    let objects = FieldSpec::objects(FIELD, voc.categories());
+    let schema = Schema::new(vec![FieldSpec::new(IMAGE, Kind::Image), objects]);
+    let schema = schema.map_err(|error| error.to_string())?;
+    let columns = vec![Column::FirstImage, Column::Made(Made::Voc(voc))];
     Ok((schema, Table { paths, columns }, table_splits))
 }
 

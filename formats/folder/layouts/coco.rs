@@ -106,7 +106,7 @@ pub(super) fn open(recognised: &Recognised, how: &Folder) -> Result<Opened> {
             (None, _) if is_folder => root.clone(),
             (None, _) => above(file),
         };
-        if let Some(folder) = &folder {
+        if let Some(folder) = folder.as_ref().filter(|_| how.reads_files()) {
             let files = Files { root: folder, how, objects: None };
             annotated.remarks.extend(settle(&mut annotated.table.paths, &files)?);
         }
@@ -126,7 +126,9 @@ pub(super) fn open(recognised: &Recognised, how: &Folder) -> Result<Opened> {
         annotated.lists = false;
         read.push((own_root, annotated));
     }
-    tell_unlisted(&mut read, how)?;
+    if how.reads_files() {
+        tell_unlisted(&mut read, how)?;
+    }
     let readers =
         read.into_iter().map(|(root, it)| FolderReader::open_annotated(&root, it, how.clone()));
     Ok(Opened::Folders(readers.collect::<Result<_>>()?))

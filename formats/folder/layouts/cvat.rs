@@ -12,7 +12,7 @@ use crate::folder::{
     table::{Column, Table},
 };
 use bytes::Bytes;
-use fdconvert_core::{FieldSpec, Ignored, Kind, Result, Schema, split_of_folder, objects::FIELD};
+use fdconvert_core::{FieldSpec, Ignored, Kind, Result, Schema, objects::FIELD, split_of_folder};
 use fdconvert_storage::read_file;
 use std::{
     collections::BTreeMap,

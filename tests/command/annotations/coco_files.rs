@@ -64,11 +64,11 @@ fn keys_that_are_not_packed_are_told_wherever_they_stand() {
     let last = r#"{"image_id": 2, "category_id": 1, "bbox": [1, 2, 3, 4], "attributes": {}, "caption": "x"}"#;
     let text = two_images(&(plain.repeat(1100) + last))
         .replacen("\"id\": 1,", "\"id\": 1, \"license\": 3, \"caption\": \"x\",", 1)
-        .replacen("\"name\"", "\"supercategory\": \"x\", \"skeleton\": [[1, 2]], \"name\"", 1);
+        .replacen("\"name\"", "\"supercategory\": \"x\", \"color\": [1, 2], \"name\"", 1);
     let (said, _) = pack(0, &text);
     for part in [
         "the keys attributes, caption of the annotations are not packed",
-        "the keys skeleton of the categories are not packed",
+        "the keys color of the categories are not packed",
         "the keys caption of the images are not packed",
     ] {
         assert!(said.contains(part), "{part}: {said}");

@@ -58,7 +58,7 @@ fn images_and_tables_that_are_not_read_are_told() {
             ("metadata.parquet", ""),
         ],
     );
-    let said = ok(&[&"pack", &root, &folder.path().join("4.wds")]);
+    let said = ok(&[&"pack", &root, &folder.path().join("4.wds"), &"--layout", &"folder"]);
     for part in ["data/train/metadata.jsonl", "metadata.parquet next to the images is not read"] {
         assert!(said.contains(part), "{part}: {said}");
     }

@@ -223,6 +223,13 @@ pub(super) const ALL: &[Configuration] = &[
         either: &[],
     },
     Configuration {
+        name: "annotations",
+        before: &["pack SOURCE OUT/x.beton"],
+        attacked: "unpack OUT/x.beton OUT/y --annotations csv",
+        after: &[],
+        either: &[],
+    },
+    Configuration {
         name: "index",
         before: &["pack SOURCE OUT/x --format wds --shard-count 4 --sidecars none"],
         attacked: "index OUT/x --sidecars fdx,dali,wids",

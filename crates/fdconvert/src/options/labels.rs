@@ -1,4 +1,5 @@
 //! Values of options on annotations and classes.
+use fdconvert_formats::folder::layout_names;
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -33,6 +34,44 @@ impl fmt::Display for Boxes {
     }
 }
 
+/// Layout of the files of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SourceLayout {
+    /// The one that the names in the source show; else a folder of images.
+    Auto,
+    /// A folder of images, whatever is next to them.
+    Folder,
+    /// One that [`layout_names`] lists.
+    Named(String),
+}
+
+impl FromStr for SourceLayout {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "folder" => Ok(Self::Folder),
+            name if layout_names().any(|known| known == name) => Ok(Self::Named(name.to_owned())),
+            _ => {
+                let names = layout_names().collect::<Vec<_>>().join(", ");
+                Err(format!("`{text}` is unknown; expected one of: auto, folder, {names}"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for SourceLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Folder => "folder",
+            Self::Named(name) => name,
+        })
+    }
+}
+
 /// Class names of an output, in the order of their numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -61,10 +100,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_are_written_as_they_are_read() {
+    fn frames_and_layouts_are_written_as_they_are_read() {
         for text in ["upright", "stored"] {
             assert_eq!(text.parse::<Boxes>().unwrap().to_string(), text);
         }
         assert!("lying".parse::<Boxes>().is_err());
+        for text in ["auto", "folder", "yolo", "oxford-pets"] {
+            assert_eq!(text.parse::<SourceLayout>().unwrap().to_string(), text);
+        }
+        assert!("yulo".parse::<SourceLayout>().unwrap_err().contains("coco"));
     }
 }

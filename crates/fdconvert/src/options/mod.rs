@@ -9,7 +9,7 @@ mod text;
 mod values;
 
 pub(crate) use fdconvert_core::setters;
-pub use labels::{Boxes, Classes};
+pub use labels::{Boxes, Classes, SourceLayout};
 pub use values::{
     ByteCount, ByteRate, Dedup, Encoding, JpegIndex, Pair, Per, Prefix, Ratio, Share, SplitShare,
     TimeSpan,
@@ -17,6 +17,7 @@ pub use values::{
 
 use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Mixture, Subsampling};
 use fdconvert_core::{Error, Limits, OptionKind, Result};
+use fdconvert_pipeline::LabelMap;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -43,12 +44,24 @@ pub struct PackOptions {
     /// Table that lists the samples of a folder: `.csv`, `.tsv` or `.jsonl`; or annotations:
     /// `.json` (COCO), `.yaml` (YOLO), a folder of `.txt` (YOLO) or `.xml` files (Pascal VOC).
     pub labels: Option<PathBuf>,
+    /// Layout of the source's files; [`Auto`](SourceLayout::Auto) to tell it by their names.
+    #[serde(with = "text", skip_serializing_if = "is_auto")]
+    pub layout: SourceLayout,
     /// Image that the coordinates of annotations refer to; `None` to decide by their stated sizes.
     #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
     pub boxes: Option<Boxes>,
     /// Columns of 0 and 1 of the table that become one label: an array with a number for each.
     #[serde(with = "text::list", skip_serializing_if = "Vec::is_empty")]
     pub label_columns: Vec<String>,
+    /// New names for the categories of objects, e.g. `car,truck=vehicle;*=drop`.
+    #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
+    pub map_labels: Option<LabelMap>,
+    /// Smallest width and height of the box of an object in pixels; smaller ones are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_box: Option<f64>,
+    /// Whether to leave out objects that stand for a crowd.
+    #[serde(skip_serializing_if = "is_false")]
+    pub drop_crowd: bool,
     /// Names of all classes in the order of their numbers; `None` for those of the sources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classes: Option<Classes>,
@@ -168,8 +181,12 @@ impl Default for PackOptions {
             format: None,
             format_options: BTreeMap::new(),
             labels: None,
+            layout: SourceLayout::Auto,
             boxes: None,
             label_columns: Vec::new(),
+            map_labels: None,
+            min_box: None,
+            drop_crowd: false,
             classes: None,
             pair: Vec::new(),
             beside: Vec::new(),
@@ -216,15 +233,27 @@ impl Default for PackOptions {
     }
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes references.
+fn is_false(is: &bool) -> bool {
+    !is
+}
+
 /// Returns true for the default, which plan files leave out, like those of earlier versions.
 fn is_header(check: &Check) -> bool {
     *check == Check::Header
+}
+
+/// Returns true for the default, which plan files leave out, too.
+fn is_auto(layout: &SourceLayout) -> bool {
+    *layout == SourceLayout::Auto
 }
 
 impl PackOptions {
     setters! {
         labels: Option<PathBuf>,
         boxes: Option<Boxes>,
+        map_labels: Option<LabelMap>,
+        min_box: Option<f64>,
         classes: Option<Classes>,
         keys: Option<PathBuf>,
         prefix: Option<Prefix>,
@@ -241,6 +270,8 @@ impl PackOptions {
         short_side: Option<u32>,
         max_decompressed: Option<ByteCount>,
         ;
+        drop_crowd: bool,
+        layout: SourceLayout,
         follow_links: bool,
         seed: u64,
         shuffle: bool,

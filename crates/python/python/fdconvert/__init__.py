@@ -1,6 +1,6 @@
 """Packs image datasets for fast training.
 
-``pack``, ``plan``, ``merge``, ``unpack``, ``inspect``, ``verify``, ``diff``, ``stats``, ``sheet``,
+``pack``, ``convert``, ``plan``, ``merge``, ``unpack``, ``inspect``, ``verify``, ``diff``, ``stats``, ``sheet``,
 ``find_duplicates`` and ``profile`` run the commands of the same names in this process.
 ``pack_plan`` carries out a plan, as ``pack --plan`` does. ``append``, ``remove`` and ``update`` edit a
 dataset of shards, and ``log`` lists its versions.
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from fdconvert._batch import Batch, BatchObjects, Geometry
 from fdconvert._commands import (
+    convert,
     diff,
     find_duplicates,
     inspect,
@@ -115,6 +116,7 @@ __all__ = [
     "__version__",
     "append",
     "concat",
+    "convert",
     "decode",
     "diff",
     "find_duplicates",

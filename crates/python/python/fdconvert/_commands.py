@@ -154,6 +154,44 @@ def unpack(
     return _run("unpack", [path, out], named, progress)
 
 
+def convert(
+    sources: StrPath | Iterable[StrPath],
+    out: StrPath,
+    to: str,
+    *,
+    images: str | None = None,
+    task: str | None = None,
+    labels: StrPath | None = None,
+    on_error: str | None = None,
+    overwrite: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **options: Option,
+) -> dict[str, Any]:
+    """Write annotations in the layout of another tool and return the report.
+
+    This is ``fdconvert pack SOURCES... OUT --format folder --annotations TO``. ``sources`` is a file
+    of annotations, such as ``instances.json`` or ``data.yaml``, a folder, or a packed dataset, or a
+    list of these. ``to`` is ``"coco"``, ``"yolo"``, ``"voc"``, ``"csv"`` or ``"jsonl"``, the
+    imagefolder of Hugging Face. ``images`` is ``"keep"``, ``"link"`` or ``"none"``, and ``task`` what
+    YOLO gets: ``"detect"``, ``"segment"``, ``"pose"`` or ``"obb"``. Further options are those of
+    ``pack``: ``map_labels="car,truck=vehicle;*=drop"``, ``where="n_objects > 0"``. What ``to`` cannot
+    say is counted in ``remarks`` of the report; with ``strict=True`` it is an error.
+    """
+    named: dict[str, Option] = {
+        "format": "folder",
+        "annotations": to,
+        "images": images,
+        "task": task,
+        "labels": labels,
+        "on_error": on_error,
+        "overwrite": overwrite,
+        "threads": threads,
+    }
+    paths = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    return _run("pack", [*paths, out], named | options, progress)
+
+
 def inspect(
     path: StrPath,
     *,

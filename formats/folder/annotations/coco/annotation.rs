@@ -124,9 +124,15 @@ impl<'a> Annotation<'a> {
     }
 
     /// The area, or that of the box if missing.
-    pub(super) fn area(&self, [_, _, width, height]: [f64; 4]) -> Result<Cow<'a, str>, String> {
+    pub(super) fn area(
+        &self,
+        [_, _, width, height]: [f64; 4],
+        is_new: bool,
+    ) -> Result<Cow<'a, str>, String> {
         let Some(raw) = self.area else { return Ok(number(width * height).to_string().into()) };
-        let _: f64 = parsed("area", "a number", raw)?;
+        if is_new {
+            let _: f64 = parsed("area", "a number", raw)?;
+        }
         Ok(raw.get().into())
     }
 
@@ -143,8 +149,11 @@ impl<'a> Annotation<'a> {
     }
 
     /// Polygons or run lengths, unchanged.
-    pub(super) fn segmentation(&self) -> Result<Option<&'a str>, String> {
+    pub(super) fn segmentation(&self, is_new: bool) -> Result<Option<&'a str>, String> {
         let Some(raw) = self.segmentation else { return Ok(None) };
+        if !is_new {
+            return Ok(Some(raw.get()));
+        }
         if raw.get().starts_with('{') {
             let runs: StoredRunLengths = parsed("segmentation", "run lengths", raw)?;
             runs.decode()?;

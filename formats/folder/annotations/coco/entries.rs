@@ -1,19 +1,85 @@
 //! Entries of a file of COCO annotations.
-use super::id::Id;
+use super::{id::Id, unpacked::Key};
 use crate::folder::annotations::frame::side;
-use serde::Deserialize;
+use fdconvert_core::objects::Category;
+use serde::{
+    Deserialize, Deserializer,
+    de::{
+        DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+    },
+};
 use serde_json::{Value as Json, value::RawValue};
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
-/// A whole file, its lists unread.
-#[derive(Debug, Deserialize)]
+/// A whole file, the entries of its lists unread.
+#[derive(Debug, Default)]
 pub(super) struct Document<'a> {
-    #[serde(borrow)]
-    pub(super) images: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) annotations: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) categories: Option<&'a RawValue>,
+    pub(super) images: Option<Vec<&'a RawValue>>,
+    pub(super) annotations: Option<Vec<&'a RawValue>>,
+    pub(super) categories: Option<Vec<&'a RawValue>>,
+}
+
+/// Reads a document and notes the bytes that were passed.
+struct Whole<'f>(&'f dyn Fn(usize));
+
+/// The entries of the list of that name, of which none is read.
+struct Entries<'f>(&'static str, &'f dyn Fn(usize));
+
+impl<'de> Visitor<'de> for Whole<'_> {
+    type Value = Document<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document<'de>, A::Error> {
+        let mut document = Document::default();
+        while let Some(Key(key)) = map.next_key()? {
+            let (name, list) = match &*key {
+                "images" => ("images", &mut document.images),
+                "annotations" => ("annotations", &mut document.annotations),
+                "categories" => ("categories", &mut document.categories),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            if list.is_some() {
+                return Err(A::Error::custom(format_args!("`{name}` occurs twice")));
+            }
+            *list = map.next_value_seed(Entries(name, self.0))?;
+        }
+        Ok(document)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Entries<'_> {
+    type Value = Option<Vec<&'de RawValue>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Entries<'_> {
+    type Value = Option<Vec<&'de RawValue>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a list for `{}`", self.0)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = list.next_element::<&'de RawValue>()? {
+            (self.1)(entry.get().len());
+            entries.push(entry);
+        }
+        Ok(Some(entries))
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -33,10 +99,16 @@ pub(super) struct Picture<'a> {
 
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "a category with `id` and `name`")]
-pub(super) struct Category<'a> {
-    pub(super) id: Id,
+pub(super) struct StoredCategory<'a> {
+    id: Id,
     #[serde(borrow)]
     name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    supercategory: Option<&'a RawValue>,
+    #[serde(borrow)]
+    keypoints: Option<&'a RawValue>,
+    #[serde(borrow)]
+    skeleton: Option<&'a RawValue>,
 }
 
 /// The image of a damaged annotation.
@@ -45,7 +117,29 @@ pub(super) struct Owner {
     pub(super) image_id: Option<Id>,
 }
 
-impl Category<'_> {
+impl StoredCategory<'_> {
+    /// The category of that name, and the keys whose values are not what COCO has there.
+    pub(super) fn named(self, name: String) -> ((Id, Category), Vec<&'static str>) {
+        fn read<T: DeserializeOwned + Default>(
+            key: &'static str,
+            raw: Option<&RawValue>,
+            unread: &mut Vec<&'static str>,
+        ) -> T {
+            let parsed = raw.map(|raw| serde_json::from_str(raw.get()));
+            unread.extend(parsed.as_ref().and_then(|parsed| parsed.is_err().then_some(key)));
+            parsed.and_then(Result::ok).unwrap_or_default()
+        }
+        let mut unread = Vec::new();
+        let category = Category {
+            name,
+            id: self.id.number(),
+            supercategory: read("supercategory", self.supercategory, &mut unread),
+            keypoints: read("keypoints", self.keypoints, &mut unread),
+            skeleton: read("skeleton", self.skeleton, &mut unread),
+        };
+        ((self.id, category), unread)
+    }
+
     /// Its name, and whether that is written as a number.
     pub(super) fn name(&self) -> Result<(String, bool), String> {
         let Some(raw) = self.name else { return Err("it has no `name`".to_owned()) };
@@ -69,16 +163,24 @@ impl Picture<'_> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn parse(text: &'a str) -> Result<Self, String> {
-        if text.trim_start().starts_with('[') {
+    /// `used` is told the bytes of each entry.
+    pub(super) fn parse(text: &'a [u8], used: &dyn Fn(usize)) -> Result<Self, String> {
+        if text.trim_ascii_start().starts_with(b"[") {
             return Err(
                 "it is a list, as results of detectors are; annotations are an object with \
                         `images`"
                     .to_owned(),
             );
         }
-        serde_json::from_str(text)
-            .map_err(|error| format!("not a JSON document of COCO annotations: {error}"))
+        let mut parser = serde_json::Deserializer::from_slice(text);
+        let document = parser.deserialize_map(Whole(used)).and_then(|it| parser.end().map(|()| it));
+        document.map_err(|error| {
+            let said = error.to_string();
+            match said.split_once("expected a list for `").and_then(|it| it.1.split_once('`')) {
+                Some((name, _)) => format!("`{name}` is not a list"),
+                None => format!("not a JSON document of COCO annotations: {said}"),
+            }
+        })
     }
 }
 
@@ -99,14 +201,9 @@ pub(super) fn shown(raw: &RawValue) -> String {
     format!("{}{more}", text.get(..end).unwrap_or(text))
 }
 
-/// The entries of a list of the document, unread.
-pub(super) fn entries<'a>(name: &str, list: &'a RawValue) -> Result<Vec<&'a RawValue>, String> {
-    serde_json::from_str(list.get()).map_err(|_| format!("`{name}` is not a list"))
-}
-
 /// Parses an entry.
 pub(super) fn entry<'a, T: Deserialize<'a>>(
-    text: &str,
+    text: &[u8],
     list: &str,
     at: usize,
     raw: &'a RawValue,

@@ -2,16 +2,48 @@
 use super::{
     annotation::Annotation,
     captions::Captions,
-    entries::{Owner, Picture, entries, entry},
+    entries::{Owner, Picture, entry},
     id::Id,
     objects::{Has, Objects, Span},
     unpacked::Unpacked,
 };
 use crate::folder::{annotations::files, layout::key_of_path, names, table::Column};
 use bytes::Bytes;
-use fdconvert_core::Kind;
+use fdconvert_core::{Kind, objects::Category};
+use fdconvert_storage::{LargeText, on_threads};
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, num::NonZero, thread};
+
+/// Annotations that a thread takes at a time.
+const CHUNK: usize = 4096;
+
+/// What an annotation says of the whole file.
+struct Looked {
+    image_id: Option<Id>,
+    /// Keys that are not packed.
+    others: Vec<String>,
+    /// Its length in bytes, the lists that it has entries for, and its id; or what is wrong with it.
+    checked: Result<(u32, Has, Option<Id>), String>,
+}
+
+impl Objects {
+    /// Checks an annotation. The error is one of the file.
+    fn look(&self, text: &[u8], at: usize, raw: &RawValue) -> Result<Looked, String> {
+        let (image_id, read) = annotation_of(text, at, raw)?;
+        let mut others = Vec::new();
+        let checked = read.and_then(|annotation| {
+            others.extend(annotation.beside_objects().map(str::to_owned));
+            let in_entry = |what: String| in_annotation(at, &annotation, &what);
+            self.check(&annotation, true).map_err(in_entry)?;
+            let len = u32::try_from(raw.get().len());
+            let len = len.map_err(|_| in_entry("it has more than 2^32 bytes".to_owned()))?;
+            let mut has = Has::default();
+            has.note(&annotation);
+            Ok((len, has, annotation.id))
+        });
+        Ok(Looked { image_id, others, checked })
+    }
+}
 
 pub(super) struct Images {
     pub(super) paths: Vec<Box<[u8]>>,
@@ -35,14 +67,14 @@ struct Strangers {
 
 impl Images {
     pub(super) fn read(
-        text: &str,
-        list: &RawValue,
+        text: &[u8],
+        list: &[&RawValue],
         unpacked: &mut Unpacked,
     ) -> Result<Self, String> {
         let (mut paths, mut ids, mut sizes): (Vec<Box<[u8]>>, _, _) =
             (Vec::new(), Vec::new(), Vec::new());
         let mut bad = BTreeMap::new();
-        for (at, raw) in entries("images", list)?.into_iter().enumerate() {
+        for (at, raw) in list.iter().copied().enumerate() {
             unpacked.look("images", raw);
             let picture: Picture<'_> = entry(text, "images", at, raw)?;
             let refuse = |what: &str| Err(format!("`images`, entry {}: {what}", at + 1));
@@ -121,16 +153,16 @@ impl Images {
     /// Checks all annotations: a faulty one is an error of its image.
     pub(super) fn objects(
         &self,
-        text: &str,
-        bytes: &Bytes,
+        text: &[u8],
+        file: &LargeText,
         list: &[&RawValue],
-        categories: Vec<(Id, String)>,
+        categories: Vec<(Id, Category)>,
         unpacked: &mut Unpacked,
         remarks: &mut Vec<String>,
     ) -> Result<Objects, String> {
         let category_id = categories.iter().all(|(id, _)| id.number().is_some());
         let mut objects = Objects {
-            text: bytes.clone(),
+            text: file.clone(),
             sizes: self.sizes.clone(),
             spans: Vec::with_capacity(list.len()),
             categories,
@@ -139,29 +171,30 @@ impl Images {
         };
         let (mut strangers, mut ids) = (Strangers::default(), Vec::with_capacity(list.len()));
         let (mut is_owner, mut n_text_ids) = (vec![false; self.paths.len()], 0_u64);
-        for (at, raw) in list.iter().enumerate() {
-            let (image_id, read) = annotation_of(text, at, raw)?;
-            if let Ok(annotation) = &read {
-                unpacked.add("annotations", annotation.beside_objects());
-            }
+        // Parsing all numbers takes seconds, and the rest is quick.
+        let chunks: Vec<_> = (0..).step_by(CHUNK).zip(list.chunks(CHUNK)).collect();
+        let n_threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let looked = on_threads(n_threads, &chunks, |(start, chunk)| {
+            let look = |(at, raw): (usize, &&RawValue)| {
+                file.used(raw.get().len());
+                objects.look(text, at, raw)
+            };
+            (*start..).zip(chunk.iter()).map(look).collect::<Vec<_>>()
+        });
+        for (looked, raw) in looked.into_iter().flatten().zip(list) {
+            let Looked { image_id, others, checked } = looked?;
+            unpacked.add("annotations", others.iter().map(String::as_str));
             let Some(image) = self.owner(image_id.as_ref(), &mut strangers) else { continue };
             if let Some(is_owner) = is_owner.get_mut(image as usize) {
                 *is_owner = true;
             }
-            let checked = read.and_then(|annotation| {
-                let in_entry = |what: String| in_annotation(at, &annotation, &what);
-                objects.check(&annotation).map_err(in_entry)?;
-                let len = u32::try_from(raw.get().len());
-                let len = len.map_err(|_| in_entry("it has more than 2^32 bytes".to_owned()))?;
-                Ok((len, annotation))
-            });
             match checked {
-                Ok((len, annotation)) => {
-                    objects.has.note(&annotation);
-                    n_text_ids +=
-                        u64::from(annotation.id.as_ref().is_some_and(|it| it.number().is_none()));
-                    ids.extend(annotation.id);
-                    let start = raw.get().as_ptr().addr().saturating_sub(bytes.as_ptr().addr());
+                Ok((len, has, id)) => {
+                    objects.has.add(has);
+                    n_text_ids += u64::from(id.as_ref().is_some_and(|it| it.number().is_none()));
+                    ids.extend(id);
+                    let start =
+                        raw.get().as_ptr().addr().saturating_sub(file.bytes().as_ptr().addr());
                     objects.spans.push(Span { image, len, start: start as u64 });
                 }
                 Err(what) => {
@@ -188,7 +221,7 @@ impl Images {
     /// The captions of each image as one list, in the order of the file.
     pub(super) fn captions(
         &self,
-        text: &str,
+        text: &[u8],
         list: &[&RawValue],
         unpacked: &mut Unpacked,
         remarks: &mut Vec<String>,
@@ -274,7 +307,7 @@ fn repeated<T: Clone + PartialEq>(sorted: &[(T, u32)]) -> Option<(T, u64, u64)> 
 /// The image of an annotation, and the annotation or its fault. Without its image, a faulty
 /// annotation could not be skipped together with it.
 fn annotation_of<'a>(
-    text: &str,
+    text: &[u8],
     at: usize,
     raw: &'a RawValue,
 ) -> Result<(Option<Id>, Result<Annotation<'a>, String>), String> {

@@ -4,21 +4,22 @@ use crate::folder::annotations::{Notice, Photo};
 use bytes::Bytes;
 use fdconvert_core::{
     Remark, Turn,
-    objects::{List, numbers, written},
+    objects::{Category, List, numbers, written},
 };
+use fdconvert_storage::LargeText;
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// Annotations of objects. The text of the file stays in memory, and the documents of samples are
 /// made from it on reading: keeping all of them as well would double the memory.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Objects {
-    pub(super) text: Bytes,
+    pub(super) text: LargeText,
     /// Width and height of each image, if stated.
     pub(super) sizes: Vec<Option<[u64; 2]>>,
     /// By image, in the order of the file.
     pub(super) spans: Vec<Span>,
     /// Sorted by id.
-    pub(super) categories: Vec<(Id, String)>,
+    pub(super) categories: Vec<(Id, Category)>,
     pub(super) has: Has,
     pub(super) bad: BTreeMap<u32, String>,
 }
@@ -58,6 +59,14 @@ pub(super) struct Checked<'a> {
 }
 
 impl Objects {
+    pub(crate) fn states_size(&self, row: usize) -> bool {
+        self.sizes.get(row).is_some_and(Option::is_some)
+    }
+
+    pub(super) fn categories(&self) -> Vec<Category> {
+        self.categories.iter().map(|(_, category)| category.clone()).collect()
+    }
+
     /// Makes the document of an image.
     pub(crate) fn document(
         &self,
@@ -72,7 +81,7 @@ impl Objects {
         }
         let first = self.spans.partition_point(|span| span.image < image);
         let own = self.spans.iter().skip(first).take_while(|span| span.image == image);
-        let mut lists = Lists::default();
+        let (mut lists, mut buffer) = (Lists::default(), Vec::new());
         let upright = photo.map(|photo| photo.upright().map(u64::from));
         let (mut size, mut frame, mut corners) = (upright.or(stated), None, Vec::new());
         for (number, span) in own.enumerate() {
@@ -85,11 +94,12 @@ impl Objects {
                 })?;
                 (size, frame) = (Some(found.size), Some((found, photo)));
             }
-            let start = usize::try_from(span.start).map_err(|_| damaged())?;
-            let text = self.text.get(start..start.saturating_add(span.len as usize));
-            let annotation = serde_json::from_slice(text.ok_or_else(damaged)?);
+            let text = self.text.piece(span.start, span.len as usize, &mut buffer);
+            let text = text.map_err(|cause| cause.to_string())?.ok_or_else(damaged)?;
+            let annotation = serde_json::from_slice(text);
             let annotation: Annotation<'_> = annotation.map_err(|error| error.to_string())?;
-            let object = self.check(&annotation)?;
+            // Whatever is wrong was found when the file was opened.
+            let object = self.check(&annotation, false)?;
             let [left, top, width, height] = object.corners;
             corners.extend([[left, top], [left + width, top + height]]);
             lists.add(&match frame.and_then(|(frame, _)| frame.turn) {
@@ -102,8 +112,13 @@ impl Objects {
         Ok((written(size, lists.of(self.has)), notices))
     }
 
-    /// Checks an annotation; the error completes a sentence that names it.
-    pub(super) fn check<'a>(&'a self, annotation: &Annotation<'a>) -> Result<Checked<'a>, String> {
+    /// Checks an annotation, and all numbers in it if `is_new`; the error completes a sentence that
+    /// names it.
+    pub(super) fn check<'a>(
+        &'a self,
+        annotation: &Annotation<'a>,
+        is_new: bool,
+    ) -> Result<Checked<'a>, String> {
         let (category, id, name) = self.category(annotation)?;
         let (bbox, corners) = annotation.bbox()?;
         Ok(Checked {
@@ -112,9 +127,9 @@ impl Objects {
             name,
             bbox,
             corners,
-            area: annotation.area(corners)?,
+            area: annotation.area(corners, is_new)?,
             iscrowd: annotation.iscrowd()?,
-            segmentation: annotation.segmentation()?.map(Cow::from),
+            segmentation: annotation.segmentation(is_new)?.map(Cow::from),
             keypoints: annotation.keypoints()?,
             id: annotation.id.as_ref().and_then(Id::number),
         })
@@ -125,8 +140,8 @@ impl Objects {
         let id = annotation.category_id.as_ref().ok_or("it has no `category_id`")?;
         let found = self.categories.binary_search_by_key(&id, |(id, _)| id).ok();
         let named = found.and_then(|at| {
-            let (id, name) = self.categories.get(at)?;
-            Some((at, id, name.as_str()))
+            let (id, category) = self.categories.get(at)?;
+            Some((at, id, category.name.as_str()))
         });
         named.ok_or_else(|| format!("its category {id} is not in `categories`"))
     }
@@ -183,14 +198,14 @@ impl Default for Lists {
 impl Lists {
     fn add(&mut self, object: &Checked<'_>) {
         self.bbox.push_json(&object.bbox);
-        self.category.push(&object.category);
+        self.category.push_int(object.category as i64);
         self.category_name.push(&object.name);
-        self.category_id.push(&object.category_id);
+        self.category_id.push_int(object.category_id);
         self.area.push_json(&object.area);
-        self.iscrowd.push(&object.iscrowd);
+        self.iscrowd.push_int(object.iscrowd.into());
         self.segmentation.push_json(object.segmentation.as_deref().unwrap_or("[]"));
         self.keypoints.push_json(object.keypoints.as_deref().unwrap_or("[]"));
-        self.id.push(&object.id.unwrap_or(-1));
+        self.id.push_int(object.id.unwrap_or(-1));
     }
 
     fn of(self, has: Has) -> [Option<List>; 9] {
@@ -211,6 +226,15 @@ impl Lists {
 impl Has {
     pub(super) fn new(category_id: bool) -> Self {
         Self { category_id, ..Self::default() }
+    }
+
+    /// Adds the lists of another annotation.
+    pub(super) fn add(&mut self, other: Self) {
+        self.area |= other.area;
+        self.iscrowd |= other.iscrowd;
+        self.segmentation |= other.segmentation;
+        self.keypoints |= other.keypoints;
+        self.id |= other.id;
     }
 
     pub(super) fn note(&mut self, annotation: &Annotation<'_>) {

@@ -23,8 +23,8 @@ const OF_IMAGES: [&str; 9] = [
     "date_captured",
     "url",
 ];
-/// Keys of categories that are packed, and their supercategories.
-const OF_CATEGORIES: [&str; 3] = ["id", "name", "supercategory"];
+/// Keys of categories that are packed.
+const OF_CATEGORIES: [&str; 5] = ["id", "name", "supercategory", "keypoints", "skeleton"];
 
 /// Keys that are not packed, by list.
 #[derive(Debug, Default)]

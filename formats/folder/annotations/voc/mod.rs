@@ -1,24 +1,31 @@
 //! Pascal VOC: an XML file for each image.
+#[cfg(feature = "write")]
+mod writer;
 mod xml;
 
+#[cfg(feature = "write")]
+pub(in crate::folder) use writer::VocWriter;
 pub(super) use xml::parse;
 
-use super::{Annotated, Made, Notice, Photo, files, lists::keys};
+use super::{
+    Annotated, Made, NO_SIZE, Notice, Photo, files,
+    lists::keys,
+    xml::{decode, root_of},
+};
 use crate::folder::{
     Folder,
     table::{Column, Table},
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    FieldSpec, Kind, Remark, Result, Schema,
-    objects::{List, number, written},
+    Error, FieldSpec, Ignored, Kind, Remark, Result, Schema,
+    objects::{Category, FIELD, List, number, written},
 };
 use fdconvert_storage::read_file;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
-use xml::{decode, root_of};
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// The annotations of all images; an error for each faulty one.
@@ -69,7 +76,11 @@ pub(super) fn read(
     found: &BTreeMap<Vec<u8>, PathBuf>,
     how: &Folder,
 ) -> Result<Annotated> {
-    let (paths, mut ignored) = files::images(root, how)?;
+    let (paths, mut ignored) = match files::images(root, how) {
+        // Images that are not read may be missing.
+        Err(Error::Usage { .. }) if !how.reads_files() => (named(found, how)?, Ignored::default()),
+        images => images?,
+    };
     let pairs = files::pair(&paths, found)?;
     pairs.check(folder, &paths, found, |first| {
         let text = read_file(first, how.limits.max_file_bytes).ok()?;
@@ -110,7 +121,8 @@ pub(super) fn read(
                 .to_owned(),
         );
     }
-    let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("objects", Kind::Json)];
+    let objects = FieldSpec::objects(FIELD, voc.categories());
+    let fields = vec![FieldSpec::new("image", Kind::Image), objects];
     let columns = vec![Column::FirstImage, Column::Made(Made::Voc(voc))];
     Ok(Annotated {
         schema: Schema::new(fields)?,
@@ -121,6 +133,18 @@ pub(super) fn read(
         ignored,
         lists: false,
     })
+}
+
+/// The images that files belong to: of the same name, with the extension that they state.
+fn named(found: &BTreeMap<Vec<u8>, PathBuf>, how: &Folder) -> Result<Vec<Box<[u8]>>> {
+    let named = found.iter().map(|(stem, file)| {
+        let text = read_file(file, how.limits.max_file_bytes)?;
+        let text = decode(&text).unwrap_or_default();
+        let name = text.split_once("<filename>").and_then(|(_, rest)| rest.split_once('<'));
+        let extension = name.and_then(|(name, _)| name.trim().rsplit_once('.')).map(|it| it.1);
+        Ok([stem, &b"."[..], extension.unwrap_or("jpg").as_bytes()].concat().into())
+    });
+    named.collect()
 }
 
 impl Voc {
@@ -141,6 +165,19 @@ impl Voc {
         voc
     }
 
+    /// The categories, of which VOC has no list: those that occur.
+    pub(crate) fn categories(&self) -> Vec<Category> {
+        self.numbers.keys().map(Category::new).collect()
+    }
+
+    /// Keeps the annotations of these images, in this order; `None` stands for an image without.
+    pub(crate) fn select(&mut self, order: &[Option<usize>]) {
+        let all = std::mem::take(&mut self.annotations);
+        let pick = |at: &Option<usize>| at.and_then(|at| all.get(at)).cloned();
+        let picked = order.iter().map(|at| pick(at).unwrap_or_else(|| Ok(Annotation::default())));
+        self.annotations = picked.collect();
+    }
+
     fn objects(&self) -> impl Iterator<Item = &Object> {
         self.annotations.iter().flatten().flat_map(|annotation| &annotation.objects)
     }
@@ -152,6 +189,10 @@ impl Voc {
             // A box of zeros means no box.
             right > left && bottom > top && [left, top].iter().any(|it| (0.0..1.0).contains(it))
         })
+    }
+
+    pub(crate) fn states_size(&self, row: usize) -> bool {
+        self.annotations.get(row).is_some_and(|it| it.as_ref().is_ok_and(|it| it.size.is_some()))
     }
 
     /// Makes the document of an image.
@@ -178,7 +219,8 @@ impl Voc {
             ["difficult", "truncated", "occluded", "pose"].map(List::new);
         for (at, object) in annotation.objects.iter().enumerate() {
             let sides = match (annotation.are_shares, size, turn) {
-                (false, ..) | (_, None, _) => [1.0; 2],
+                (false, ..) => [1.0; 2],
+                (_, None, _) => return Err(Remark::from(NO_SIZE)),
                 (true, Some(size), None) => size.map(|side| side as f64),
                 (true, _, Some(turn)) => turn.before(),
             };

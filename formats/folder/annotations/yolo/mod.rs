@@ -4,11 +4,15 @@ pub(super) mod data;
 mod lines;
 mod splits;
 mod texts;
+#[cfg(feature = "write")]
+mod writer;
 
 pub(super) use lines::Lines;
+#[cfg(feature = "write")]
+pub(in crate::folder) use writer::YoloWriter;
 
 use super::{
-    Annotated, Made, Notice, Photo,
+    Annotated, Made, NO_SIZE, Notice, Photo,
     files::{self, stem},
     lists::check_name,
 };
@@ -21,7 +25,9 @@ use crate::folder::{
 use bytes::Bytes;
 use data::Data;
 use fdconvert_core::{
-    Error, FieldSpec, Ignored, Kind, Remark, Result, Schema, option, split_ranges,
+    Error, FieldSpec, Ignored, Kind, Remark, Result, Schema,
+    objects::{Category, FIELD},
+    option, split_ranges,
 };
 use fdconvert_storage::{place::is_url, read_file};
 use splits::{Entries, Failure};
@@ -55,7 +61,9 @@ impl Yolo {
         let text = text.ok_or("its annotations cannot be found again")?;
         let frame = photo.map(|photo| Ok::<_, String>((photo.frame_of_shares()?, photo)));
         let frame = frame.transpose()?;
-        let (size, turn) = frame.map_or(([0; 2], None), |(frame, _)| (frame.size, frame.turn));
+        let Some((size, turn)) = frame.map(|(frame, _)| (frame.size, frame.turn)) else {
+            return Err(Remark::from(NO_SIZE));
+        };
         let document = self.lines.document(text, size, turn)?;
         let mut notices = match frame {
             Some((frame, photo)) if !document.corners.is_empty() => {
@@ -108,8 +116,11 @@ impl Gathered {
 
     fn finish(self, remarks: Vec<String>) -> Result<Annotated> {
         let Self { paths, yolo, hash, .. } = self;
-        let fields =
-            vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("objects", Kind::Json)];
+        let objects = match &yolo.lines.names {
+            Some(names) => FieldSpec::objects(FIELD, names.iter().map(Category::new).collect()),
+            None => FieldSpec::new(FIELD, Kind::Json),
+        };
+        let fields = vec![FieldSpec::new("image", Kind::Image), objects];
         Ok(Annotated {
             schema: Schema::new(fields)?,
             table: Table {
