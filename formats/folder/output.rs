@@ -179,7 +179,7 @@ impl Output {
     }
 
     /// Removes files that a killed run wrote and this one did not: it had the same plan, but a file
-    /// of the source may have become unreadable since.
+    /// of the source may be unreadable now.
     fn remove_stale(&self, folder: &Path, path: &[u8]) -> Result<()> {
         for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
             let entry = entry.map_err(Error::io("list", folder))?;

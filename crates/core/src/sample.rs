@@ -78,7 +78,7 @@ impl<I> Value<I> {
     /// Converts the value if it is an image, and keeps any other.
     ///
     /// # Errors
-    /// That of `f`.
+    /// The error of `f`.
     pub fn try_map_image<J, E>(self, f: impl FnOnce(I) -> Result<J, E>) -> Result<Value<J>, E> {
         Ok(match self {
             Self::Image(image) => Value::Image(f(image)?),

@@ -130,7 +130,7 @@ impl LargeText {
         hash.digest128()
     }
 
-    /// Notes that so many bytes were used, and are not needed soon.
+    /// Counts bytes that were read and are not needed soon.
     pub fn used(&self, n_bytes: usize) {
         let Some(mapping) = &self.mapping else { return };
         if self.used.fetch_add(n_bytes, Ordering::Relaxed) % GIVE_BACK + n_bytes >= GIVE_BACK {

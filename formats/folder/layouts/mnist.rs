@@ -65,7 +65,9 @@ pub(super) fn open(recognised: &Recognised, how: &Folder) -> Result<Opened> {
         let labels = labels(&bytes, n_samples).map_err(|what| refuse(&labels_file, what))?;
         runs.push(Run { split, n_samples, images, labels: vec![labels] });
     }
-    let shape = shape.ok_or_else(|| Error::usage("source", "there is no file of images"))?;
+    let shape = shape.ok_or_else(|| {
+        Error::usage("source", "no file of images was found, such as train-images-idx3-ubyte")
+    })?;
     let fields = vec![FieldSpec::new("label", Kind::Int)];
     Ok(Opened::Pixels(Box::new(PixelReader::new(shape, fields, runs, how)?)))
 }

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Names to remember of each kind: layouts are told by few, and folders may hold millions.
+/// Names to remember of each kind: a few identify a layout, and folders may hold millions.
 const MAX_NAMES: usize = 4096;
 
 /// The names in a folder, sorted. Images are only counted as there: a folder has millions of them.

@@ -118,7 +118,7 @@ fn told(layout: &KnownLayout, recognised: &Recognised, others: &[&str]) -> Remar
 
 fn unlike(path: &Path, layout: &KnownLayout) -> Error {
     let (path, name, signs) = (path.display(), layout.name, layout.signs);
-    let what = format!("{path} is not a dataset of the layout {name}, which is told by {signs}");
+    let what = format!("{path} is not a dataset of the layout {name}, which has {signs}");
     Error::usage(option::LAYOUT, what)
 }
 

@@ -163,7 +163,7 @@ impl Picture<'_> {
 }
 
 impl<'a> Document<'a> {
-    /// `used` is told the bytes of each entry.
+    /// Calls `used` with the length of each entry in bytes.
     pub(super) fn parse(text: &'a [u8], used: &dyn Fn(usize)) -> Result<Self, String> {
         if text.trim_ascii_start().starts_with(b"[") {
             return Err(

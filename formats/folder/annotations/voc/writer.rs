@@ -1,7 +1,6 @@
 //! Writes Pascal VOC: an XML file for each image, and lists of the images of each split.
 use crate::folder::{
     annotations::writing::{Categories, Labelled, Layout, Loss, Losses, cut, rounded},
-    layout::split_extension,
     output::{LongFile, Output},
 };
 use fdconvert_core::{Error, Result, Schema, objects::FIELD};
@@ -58,8 +57,8 @@ impl VocWriter {
         let mut text = format!(
             "\t<object>\n\t\t<name>{}</name>\n\t\t<pose>{}</pose>\n\t\t<truncated>{}</truncated>\n\
              \t\t<difficult>{difficult}</difficult>\n",
-            escaped(self.categories.name(number)),
-            escaped(&pose),
+            escaped(self.categories.name(number))?,
+            escaped(&pose)?,
             flag("truncated")?,
         );
         if sample.objects.as_ref().is_some_and(|objects| objects.get("occluded").is_some()) {
@@ -80,7 +79,7 @@ impl VocWriter {
     fn xml(&mut self, sample: &Labelled<'_>, losses: &mut Losses) -> Result<String, String> {
         let mut text = format!(
             "<annotation>\n\t<folder>JPEGImages</folder>\n\t<filename>{}</filename>\n",
-            escaped(sample.name)
+            escaped(sample.name)?
         );
         if let Some([width, height]) = sample.size {
             let _ = writeln!(
@@ -98,20 +97,23 @@ impl VocWriter {
     }
 }
 
-/// Text of an element. Characters that XML cannot have are left out.
-fn escaped(text: &str) -> String {
+/// Text of an element, which cannot have control characters.
+fn escaped(text: &str) -> Result<String, String> {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
-            '\t' | '\n' | '\r' => escaped.push(' '),
-            char if char.is_control() => {}
+            char if char.is_control() => {
+                return Err(format!(
+                    "{text:?} has a control character, which XML cannot hold; rename it"
+                ));
+            }
             char => escaped.push(char),
         }
     }
-    escaped
+    Ok(escaped)
 }
 
 impl Layout for VocWriter {
@@ -148,8 +150,7 @@ impl Layout for VocWriter {
         ];
         sample.count_keys(&kept, losses);
         check(losses)?;
-        let stem = split_extension(sample.name.as_bytes())
-            .map_or(sample.name, |(stem, _)| sample.name.get(..stem.len()).unwrap_or(sample.name));
+        let stem = sample.stem();
         let path = format!("Annotations/{stem}.xml");
         if output.has(path.as_bytes()) {
             let what = "another image has the same name, perhaps in another split or with another \

@@ -1,4 +1,5 @@
 use super::losses::{Loss, Losses};
+use crate::folder::layout::split_extension;
 use bytes::Bytes;
 use fdconvert_core::{
     Encoded, Result, RunLengths, Sample, Schema, StoredRunLengths, Value,
@@ -34,6 +35,12 @@ impl<'a> Labelled<'a> {
     /// Key of the sample.
     pub(in crate::folder) fn key(&self) -> &'a str {
         &self.sample.key
+    }
+
+    /// Name of the image without its extension.
+    pub(in crate::folder) fn stem(&self) -> &'a str {
+        let stem = split_extension(self.name.as_bytes()).map_or(self.name.len(), |it| it.0.len());
+        self.name.get(..stem).unwrap_or(self.name)
     }
 
     /// The value of the field of that name.

@@ -4,7 +4,6 @@ use crate::folder::{
         Categories, Labelled, Layout, Loss, Losses, Shape, Task, cut, joined, of_mask, rounded,
         smallest_rectangle, within,
     },
-    layout::split_extension,
     output::Output,
 };
 use fdconvert_core::{Error, Result, Schema, objects::FIELD};
@@ -249,10 +248,8 @@ impl Layout for YoloWriter {
             sample.count_keys(&["bbox", "iscrowd", "segmentation", "keypoints"], losses);
         }
         check(losses)?;
-        let name = sample.name.as_bytes();
-        let stem = split_extension(name).map_or(name, |(stem, _)| stem);
         let folder = sample.split.map(|split| format!("{split}/")).unwrap_or_default();
-        let path = [b"labels/", folder.as_bytes(), stem, b".txt"].concat();
+        let path = format!("labels/{folder}{}.txt", sample.stem()).into_bytes();
         if output.has(&path) {
             let what = "another image has the same name with another extension, and both would have \
                         one text file; rename one of them";
