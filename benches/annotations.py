@@ -106,7 +106,7 @@ PEERS = {
     ),
     "datumaro: COCO -> YOLO": (
         "import sys; from datumaro.components.dataset import Dataset; f = sys.argv[1]; "
-        "Dataset.import_from(f + '/instances.json', 'coco_instances').export(f + '/dm', 'yolo')"
+        "Dataset.import_from(f + '/annotations/instances_train.json', 'coco_instances').export(f + '/dm', 'yolo')"
     ),
 }
 
@@ -140,7 +140,7 @@ def main() -> None:
             "--annotations", to, "--images", kept, "--follow-links", "--quiet",
         ])
     (folder / "annotations").mkdir(exist_ok=True)
-    shutil.copy(coco, folder / "annotations/instances.json")
+    shutil.copy(coco, folder / "annotations/instances_train.json")
     for name, program in PEERS.items():
         for out in ("sv", "ul", "dm"):
             shutil.rmtree(folder / out, ignore_errors=True)

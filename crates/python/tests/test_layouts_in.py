@@ -2,9 +2,12 @@
 
 import csv
 import json
+import os
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -109,23 +112,108 @@ def test_mnist_as_torchvision_reads_it(tmp_path: Path) -> None:
             assert sample["label"] == label
 
 
-def test_cifar_has_the_pixels_that_torchvision_makes_of_the_same_records(tmp_path: Path) -> None:
-    """torchvision reads the pickled version: the same rows, turned into images as it turns them."""
-    root = tmp_path / "cifar-10-batches-bin"
+@pytest.mark.parametrize("n_classes", [10, 100])
+def test_cifar_as_tensorflow_datasets_reads_it(tmp_path: Path, n_classes: int) -> None:
+    cifar = pytest.importorskip(
+        "tensorflow_datasets.image_classification.cifar", exc_type=ImportError
+    )
+    is_ten = n_classes == 10
+    root = tmp_path / ("cifar-10-batches-bin" if is_ten else "cifar-100-binary")
     root.mkdir()
     rng = np.random.default_rng(2)
-    names = "airplane automobile bird cat deer dog frog horse ship truck".split()
-    (root / "batches.meta.txt").write_text("\n".join(names) + "\n\n")
-    rows, labels = rng.integers(0, 255, (4, 3072)).astype(np.uint8), [3, 9, 0, 5]
-    for file, part in [("data_batch_1", slice(0, 3)), ("test_batch", slice(3, 4))]:
-        records = [bytes([label]) + row.tobytes() for label, row in zip(labels[part], rows[part])]
-        (root / f"{file}.bin").write_bytes(b"".join(records))
+    names = {"batches.meta": 10} if is_ten else {"coarse_label_names": 20, "fine_label_names": 100}
+    for file, n in names.items():
+        (root / f"{file}.txt").write_text("".join(f"{file} {at}\n" for at in range(n)) + "\n")
+    files = {"data_batch_1": 3, "test_batch": 2} if is_ten else {"train": 3, "test": 2}
+    for file, n in files.items():
+        labels = [rng.integers(0, most, n) for most in names.values()]
+        rows = np.column_stack([*labels, rng.integers(0, 255, (n, 3072))]).astype(np.uint8)
+        (root / f"{file}.bin").write_bytes(rows.tobytes())
     ours = packed(root, tmp_path / "o.wds", "train", "test", encode="png")
-    images = np.vstack(list(rows)).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-    found = ours["train"] + ours["test"]
-    assert [sample["label"] for sample in found] == labels
-    for sample, image in zip(found, images):
-        np.testing.assert_array_equal(pixels(sample["image"]), image)
+    for split, file in zip(["train", "test"], files):
+        with patch.object(cifar, "tf", files_alone()):
+            theirs = list(cifar._load_data(root / f"{file}.bin", len(names)))
+        assert len(ours[split]) == len(theirs)
+        for sample, (labels, image) in zip(ours[split], theirs):
+            np.testing.assert_array_equal(pixels(sample["image"]), image)
+            fields = ["label"] if is_ten else ["coarse_label", "label"]
+            assert [sample[field] for field in fields] == labels.tolist()
+
+
+def files_alone() -> Any:
+    """The part of TensorFlow that opens and lists files: the readers here need no more of it."""
+    return SimpleNamespace(io=SimpleNamespace(gfile=SimpleNamespace(GFile=open, listdir=os.listdir)))
+
+
+def test_scene_parsing_of_ade20k_as_tensorflow_datasets_reads_it(tmp_path: Path) -> None:
+    builder = pytest.importorskip(
+        "tensorflow_datasets.datasets.scene_parse150.scene_parse150_dataset_builder",
+        exc_type=ImportError,
+    )
+    root = tmp_path / "ADEChallengeData2016"
+    for split, short, n in [("training", "train", 3), ("validation", "val", 2)]:
+        for at in range(n):
+            name = f"ADE_{short}_{at:08}"
+            photo(root / f"images/{split}/{name}.jpg", at)
+            photo(root / f"annotations/{split}/{name}.png", at + 9, mode="L")
+    ours = packed(root, tmp_path / "o.wds", "training", "validation")
+    for split in ours:
+        folders = (str(root / "images" / split), str(root / "annotations" / split))
+        with patch.object(builder, "tf", files_alone()):
+            theirs = dict(builder.Builder._generate_examples(None, *folders))
+        assert len(ours[split]) == len(theirs)
+        for sample in ours[split]:
+            pair = theirs[Path(sample["__key__"]).stem]
+            for field, other in [("image", "image"), ("mask", "annotation")]:
+                expected = np.asarray(Image.open(pair[other]))
+                np.testing.assert_array_equal(pixels(sample[field]), expected)
+
+
+def test_lvis_as_its_own_library_reads_it(tmp_path: Path) -> None:
+    lvis = pytest.importorskip("lvis", exc_type=ImportError)
+    root, draw = tmp_path / "lvis", np.random.default_rng(3)
+    names = [f"train2017/{at:012}.jpg" for at in range(5)]
+    for at, name in enumerate(names):
+        photo(root / name, at)
+    annotations: list[dict[str, Any]] = []
+    document = {
+        "info": {}, "licenses": [], "annotations": annotations,
+        "images": [
+            {
+                "id": at + 5, "width": 40, "height": 30, "license": 1, "date_captured": "",
+                "coco_url": f"http://images.cocodataset.org/{name}", "flickr_url": "",
+                "neg_category_ids": [8], "not_exhaustive_category_ids": [],
+            }
+            for at, name in enumerate(names)
+        ],
+        "categories": [
+            {
+                "id": number, "name": name, "synset": f"{name}.n.01", "synonyms": [name],
+                "def": "a thing", "frequency": "r", "image_count": 1, "instance_count": 1,
+            }
+            for number, name in [(3, "aerosol"), (8, "alcohol")]
+        ],
+    }
+    for number in range(12):
+        x, y, w, h = (draw.integers(2, 14, 4) + [0, 0, 2, 2]).tolist()
+        annotations.append({
+            "id": number + 1, "image_id": 5 + number % 4, "category_id": [3, 8][number % 2],
+            "bbox": [x + 0.5, y, w, h], "area": w * h / 2,
+            "segmentation": [[x + 0.5, y, x + w, y, x + w, y + h]],
+        })
+    (root / "lvis_v1_train.json").write_text(json.dumps(document))
+    theirs = lvis.LVIS(str(root / "lvis_v1_train.json"))
+    samples = packed(root, tmp_path / "o.wds")[""]
+    assert len(samples) == len(names)
+    for at, sample in enumerate(samples):
+        np.testing.assert_array_equal(pixels(sample["image"]), np.asarray(Image.open(root / names[at])))
+        expected = theirs.load_anns(theirs.get_ann_ids(img_ids=[at + 5]))
+        objects = sample["objects"]
+        assert objects["bbox"] == [it["bbox"] for it in expected]
+        named = [theirs.load_cats([it["category_id"]])[0]["name"] for it in expected]
+        assert objects["category_name"] == named
+        assert objects["segmentation"] == [it["segmentation"] for it in expected]
+        assert objects["area"] == [it["area"] for it in expected]
 
 
 def test_food101_as_torchvision_reads_it(tmp_path: Path) -> None:

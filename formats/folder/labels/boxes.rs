@@ -145,7 +145,7 @@ fn object(
     if corners.iter().all(|text| text.is_empty()) {
         return Ok(None);
     }
-    let name = text(class, row).into_owned();
+    let name = text(class, row);
     if name.is_empty() {
         return Err("its box has no class".to_owned());
     }
@@ -154,5 +154,5 @@ fn object(
         let parsed = text.parse::<f64>().ok().filter(|number| number.is_finite());
         *number = parsed.ok_or_else(|| format!("its `{name}` is not a number: `{text}`"))?;
     }
-    Ok(Some(Object::plain(name, numbers)))
+    Ok(Some(Object::plain(&name, numbers)))
 }

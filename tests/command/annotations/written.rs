@@ -1,5 +1,6 @@
 //! Annotations in the layouts of other tools, as they are written.
 use super::*;
+use crate::common::{fdconvert, text};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -149,6 +150,32 @@ fn voc_counts_pixels_from_one_and_lists_images() {
     let objects: Json = serde_json::from_str(&of_two.1).unwrap();
     assert_eq!(objects["bbox"], json!([[1.5, 2, 3, 4.25], [0.125, 0, 1, 1]]));
     assert_eq!(objects["difficult"], json!([0, 1]));
+}
+
+#[test]
+fn names_that_xml_cannot_hold_are_errors_of_their_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, labels) = source(folder.path());
+    let mut document = coco();
+    document["categories"][0]["name"] = json!("a\u{1}b");
+    fs::write(&labels, document.to_string()).unwrap();
+    let command = [
+        "pack",
+        "photos",
+        "voc",
+        "--labels",
+        "instances.json",
+        "--format",
+        "folder",
+        "--annotations",
+        "voc",
+        "--on-error",
+        "skip",
+    ];
+    let ran = fdconvert().args(command).current_dir(&folder).output().unwrap();
+    let said = text(&ran.stdout) + &text(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(1), "{said}");
+    assert!(said.contains("b/2.png") && said.contains("control character"), "{said}");
 }
 
 #[test]

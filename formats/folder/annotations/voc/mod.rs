@@ -21,12 +21,18 @@ use fdconvert_core::{
     Error, FieldSpec, Ignored, Kind, Remark, Result, Schema,
     objects::{Category, FIELD, List, number, written},
 };
-use fdconvert_storage::read_file;
+use fdconvert_storage::{on_threads, read_file};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    num::NonZero,
     path::{Path, PathBuf},
+    sync::Arc,
+    thread,
 };
 use xxhash_rust::xxh3::Xxh3Default;
+
+/// Number of files that are read before the next ones are.
+const CHUNK: usize = 1024;
 
 /// The annotations of all images; an error for each faulty one.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,13 +57,13 @@ pub(crate) struct Annotation {
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Object {
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     /// Left, top, right and bottom as written.
     pub(crate) corners: [f64; 4],
     difficult: Option<u8>,
     truncated: Option<u8>,
     occluded: Option<u8>,
-    pose: Option<String>,
+    pose: Option<Arc<str>>,
 }
 
 /// Lists with an entry in some object; then all documents have the list.
@@ -76,43 +82,41 @@ pub(super) fn read(
     found: &BTreeMap<Vec<u8>, PathBuf>,
     how: &Folder,
 ) -> Result<Annotated> {
-    let (paths, mut ignored) = match files::images(root, how) {
-        // Images that are not read may be missing.
-        Err(Error::Usage { .. }) if !how.reads_files() => (named(found, how)?, Ignored::default()),
-        images => images?,
-    };
-    let pairs = files::pair(&paths, found)?;
-    pairs.check(folder, &paths, found, |first| {
-        let text = read_file(first, how.limits.max_file_bytes).ok()?;
-        let name = root_of(&decode(&text).ok()?).filter(|name| name != "annotation")?;
-        Some(format!(
-            ", whose first element is `{name}` and not `annotation`, as Pascal VOC has it; export \
-             them as Pascal VOC, COCO or YOLO"
-        ))
-    })?;
-    let mut hash = Xxh3Default::new();
-    let mut annotations = Vec::with_capacity(paths.len());
-    let mut unpacked = BTreeSet::new();
-    for file in &pairs.files {
-        let Some(file) = file else {
-            hash.update(&u64::MAX.to_le_bytes());
-            annotations.push(Ok(Annotation::default()));
-            continue;
-        };
-        let text = read_file(file, how.limits.max_file_bytes)?;
-        hash.update(&(text.len() as u64).to_le_bytes());
-        hash.update(&text);
-        annotations.push(
-            parse(&text, &mut unpacked).map_err(|what| format!("{}: {what}", file.display())),
-        );
-    }
     let mut remarks = Vec::new();
-    pairs.tell(&mut remarks);
+    let (listed, files, mut ignored) = match files::images(root, how) {
+        // Images that are not read may be missing.
+        Err(Error::Usage { .. }) if !how.reads_files() => {
+            let files = found.values().map(|file| Some(file.as_path()));
+            (None, files.collect(), Ignored::default())
+        }
+        images => {
+            let (paths, ignored) = images?;
+            let pairs = files::pair(&paths, found)?;
+            pairs.check(folder, &paths, found, |first| {
+                let text = read_file(first, how.limits.max_file_bytes).ok()?;
+                let name = root_of(&decode(&text).ok()?).filter(|name| name != "annotation")?;
+                Some(format!(
+                    ", whose first element is `{name}` and not `annotation`, as Pascal VOC has it; \
+                     export them as Pascal VOC, COCO or YOLO"
+                ))
+            })?;
+            pairs.tell(&mut remarks);
+            (Some(paths), pairs.files, ignored)
+        }
+    };
+    let AllFiles { annotations, extensions, unpacked, hash, .. } = AllFiles::read(&files, how)?;
+    let n_read = files.iter().flatten().count();
+    let paths = listed.unwrap_or_else(|| {
+        let parts = found.keys().zip(&extensions);
+        parts
+            .map(|(stem, extension)| [stem, &b"."[..], extension.as_bytes()].concat().into())
+            .collect()
+    });
     if !unpacked.is_empty() {
         let keys = keys(unpacked.iter().map(String::as_str));
         remarks.push(format!("{keys} of the objects are not packed"));
     }
-    files::count_as_read(folder, root, ".xml", pairs.n_read(), &mut ignored);
+    files::count_as_read(folder, root, ".xml", n_read, &mut ignored);
     let mut voc = Voc::new(annotations, false);
     voc.are_edges = voc.counts_from_zero();
     if voc.are_edges {
@@ -135,16 +139,77 @@ pub(super) fn read(
     })
 }
 
-/// The images that files belong to: of the same name, with the extension that they state.
-fn named(found: &BTreeMap<Vec<u8>, PathBuf>, how: &Folder) -> Result<Vec<Box<[u8]>>> {
-    let named = found.iter().map(|(stem, file)| {
-        let text = read_file(file, how.limits.max_file_bytes)?;
-        let text = decode(&text).unwrap_or_default();
-        let name = text.split_once("<filename>").and_then(|(_, rest)| rest.split_once('<'));
-        let extension = name.and_then(|(name, _)| name.trim().rsplit_once('.')).map(|it| it.1);
-        Ok([stem, &b"."[..], extension.unwrap_or("jpg").as_bytes()].concat().into())
-    });
-    named.collect()
+/// What the files of a folder say.
+#[derive(Default)]
+struct AllFiles {
+    annotations: Vec<Result<Annotation, String>>,
+    /// The extension of each file's image.
+    extensions: Vec<Arc<str>>,
+    /// Elements of objects that are not packed.
+    unpacked: BTreeSet<String>,
+    hash: Xxh3Default,
+    /// Names and poses; a few occur in all objects.
+    texts: BTreeSet<Arc<str>>,
+}
+
+impl AllFiles {
+    fn read(files: &[Option<&Path>], how: &Folder) -> Result<Self> {
+        let mut all = Self::default();
+        let n_threads = thread::available_parallelism().map_or(1, NonZero::get);
+        for chunk in files.chunks(CHUNK) {
+            let read = on_threads(n_threads, chunk, |file| {
+                let Some(file) = file else { return Ok(None) };
+                let (text, mut unpacked) =
+                    (read_file(file, how.limits.max_file_bytes)?, BTreeSet::new());
+                let parsed = parse(&text, &mut unpacked);
+                let parsed = parsed.map_err(|what| format!("{}: {what}", file.display()));
+                Ok::<_, Error>(Some((text, parsed, unpacked)))
+            });
+            for read in read {
+                match read? {
+                    Some((text, parsed, mut unpacked)) => {
+                        all.hash.update(&(text.len() as u64).to_le_bytes());
+                        all.hash.update(&text);
+                        all.unpacked.append(&mut unpacked);
+                        let extension = all.shared(extension(&text).into());
+                        all.extensions.push(extension);
+                        let parsed = parsed.map(|it| all.with_shared_texts(it));
+                        all.annotations.push(parsed);
+                    }
+                    None => {
+                        all.hash.update(&u64::MAX.to_le_bytes());
+                        all.annotations.push(Ok(Annotation::default()));
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn with_shared_texts(&mut self, mut annotation: Annotation) -> Annotation {
+        for object in &mut annotation.objects {
+            object.name = self.shared(Arc::clone(&object.name));
+            object.pose = object.pose.take().map(|pose| self.shared(pose));
+        }
+        annotation.objects.shrink_to_fit();
+        annotation
+    }
+
+    fn shared(&mut self, text: Arc<str>) -> Arc<str> {
+        if let Some(text) = self.texts.get(&text) {
+            return Arc::clone(text);
+        }
+        self.texts.insert(Arc::clone(&text));
+        text
+    }
+}
+
+/// The extension of the image, as the file names it.
+fn extension(text: &[u8]) -> String {
+    let text = decode(text).unwrap_or_default();
+    let name = text.split_once("<filename>").and_then(|(_, rest)| rest.split_once('<'));
+    let extension = name.and_then(|(name, _)| name.trim().rsplit_once('.'));
+    extension.map_or("jpg", |(_, extension)| extension).to_owned()
 }
 
 impl Voc {
@@ -152,7 +217,7 @@ impl Voc {
     pub(crate) fn new(annotations: Vec<Result<Annotation, String>>, are_edges: bool) -> Self {
         let mut voc =
             Self { annotations, numbers: BTreeMap::new(), has: Has::default(), are_edges };
-        let names: BTreeSet<&str> = voc.objects().map(|object| object.name.as_str()).collect();
+        let names: BTreeSet<&str> = voc.objects().map(|object| &*object.name).collect();
         let numbers = names.into_iter().map(str::to_owned).zip(0..).collect();
         let mut has = Has::default();
         for object in voc.objects() {
@@ -230,8 +295,8 @@ impl Voc {
             corners.extend([[left, top], [left + width, top + height]]);
             let upright = turn.map_or(of_file, |turn| turn.bbox(of_file));
             bbox.push(&upright.map(number));
-            category.push(&self.numbers.get(&object.name).copied().unwrap_or_default());
-            category_name.push(&object.name);
+            category.push(&self.numbers.get(&*object.name).copied().unwrap_or_default());
+            category_name.push(&&*object.name);
             difficult.push(&object.difficult.unwrap_or_default());
             truncated.push(&object.truncated.unwrap_or_default());
             occluded.push(&object.occluded.unwrap_or_default());
@@ -254,8 +319,8 @@ impl Voc {
 
 impl Object {
     /// An object without further attributes.
-    pub(crate) fn plain(name: String, corners: [f64; 4]) -> Self {
-        Self { name, corners, ..Self::default() }
+    pub(crate) fn plain(name: &str, corners: [f64; 4]) -> Self {
+        Self { name: name.into(), corners, ..Self::default() }
     }
 
     /// Left, top, width and height in pixels; `x` and `y` are the pixels per unit of coordinates.

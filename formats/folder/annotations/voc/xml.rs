@@ -141,12 +141,12 @@ impl Object {
         let (left, top) = (side("xmin", bndbox.xmin)?, side("ymin", bndbox.ymin)?);
         let (right, bottom) = (side("xmax", bndbox.xmax)?, side("ymax", bndbox.ymax)?);
         let object = Self {
-            name,
+            name: name.into(),
             corners: [left, top, right, bottom],
             difficult: flag("difficult", written.difficult)?,
             truncated: flag("truncated", written.truncated)?,
             occluded: flag("occluded", written.occluded)?,
-            pose: written.pose.map(|pose| pose.trim().to_owned()),
+            pose: written.pose.map(|pose| pose.trim().into()),
         };
         object.bbox(false, [1.0; 2])?;
         Ok(object)
