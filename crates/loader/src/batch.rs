@@ -9,13 +9,17 @@ use crate::{
     follow::{Followed, RowGeometry},
     mix::Blend,
     order::State,
+    sizes::Sizes,
     transform::{DType, Layout},
     views::{ViewLayout, Views},
 };
 use bytes::BytesMut;
 #[cfg(feature = "gpu")]
 pub use device::DeviceImages;
-use std::sync::{Arc, Weak};
+use std::{
+    ops::Range,
+    sync::{Arc, Weak},
+};
 
 /// Takes buffers back when batches are dropped.
 pub(crate) trait Home: Send + Sync {
@@ -64,6 +68,9 @@ impl Shape {
 pub struct Batch {
     pub(crate) images: Images,
     pub(crate) views: Views,
+    pub(crate) sizes: Sizes,
+    /// Width and height of the first view of each row.
+    pub(crate) row_sizes: Vec<(u32, u32)>,
     /// Integers, or the mixed labels; other labels are columns.
     pub(crate) labels: Option<Column>,
     pub(crate) blend: Blend,
@@ -88,6 +95,8 @@ pub(crate) struct RowFacts {
     pub(crate) followed: Vec<Followed>,
     pub(crate) filled: bool,
     pub(crate) substituted: bool,
+    /// Width and height of the first view.
+    pub(crate) size: (u32, u32),
 }
 
 pub(crate) enum Images {
@@ -134,6 +143,17 @@ impl GroupImages<'_> {
     }
 }
 
+/// Image of a row in host memory, where rows have their own sizes.
+#[derive(Debug, Clone, Copy)]
+pub struct RowImage<'a> {
+    /// Shape, of one row.
+    pub shape: Shape,
+    /// Place in the memory of the batch, in bytes.
+    pub offset: usize,
+    /// The pixels; none of a row that was skipped.
+    pub bytes: &'a [u8],
+}
+
 /// Memory of the images of a batch.
 pub enum Memory<'a> {
     /// Bytes in host memory, aligned to 64.
@@ -150,15 +170,72 @@ impl Batch {
     pub fn memory(&self) -> Memory<'_> {
         match &self.images {
             Images::Host(HostImages { buffer, .. }) => {
-                let n_bytes = buffer::n_bytes(&self.views, self.len());
-                Memory::Host(buffer.get(..n_bytes).unwrap_or(buffer))
+                Memory::Host(buffer.get(..self.n_bytes()).unwrap_or(buffer))
             }
             #[cfg(feature = "gpu")]
             Images::Device(images) => Memory::Device(images),
         }
     }
 
-    /// Yields the images of each group of views in host memory; without bytes for a batch on a GPU.
+    fn n_bytes(&self) -> usize {
+        match self.sizes {
+            Sizes::Own => self.places().last().map_or(0, |place| place.end),
+            _ => buffer::n_bytes(&self.views, self.len()),
+        }
+    }
+
+    /// Yields the places of rows of their own sizes.
+    fn places(&self) -> impl Iterator<Item = Range<usize>> {
+        buffer::places(self.row_shapes().map(|shape| shape.row_bytes()))
+    }
+
+    fn row_shapes(&self) -> impl Iterator<Item = Shape> {
+        let form = self.views.shape(1);
+        self.row_sizes.iter().map(move |&(width, height)| Shape { width, height, ..form })
+    }
+
+    /// Returns what sizes the images have.
+    #[must_use]
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// Returns width and height of the image of each row, where they differ within a batch.
+    #[must_use]
+    pub fn row_sizes(&self) -> Option<&[(u32, u32)]> {
+        match self.sizes {
+            Sizes::Own | Sizes::Patches(_) => Some(&self.row_sizes),
+            Sizes::One | Sizes::Buckets(_) => None,
+        }
+    }
+
+    /// Yields the image of each row with [`Sizes::Own`]; nothing otherwise.
+    pub fn rows(&self) -> impl Iterator<Item = RowImage<'_>> {
+        let buffer = match &self.images {
+            Images::Host(HostImages { buffer, .. }) if self.sizes == Sizes::Own => &buffer[..],
+            _ => &[],
+        };
+        let n_rows = if self.sizes == Sizes::Own { self.len() } else { 0 };
+        self.row_shapes().zip(self.places()).take(n_rows).map(|(shape, place)| {
+            let offset = place.start;
+            RowImage { shape, offset, bytes: buffer.get(place).unwrap_or_default() }
+        })
+    }
+
+    /// Yields the rows and columns of patches of each row's image with [`Sizes::Patches`]; nothing
+    /// otherwise. They are the first ones of the row, and zeros follow.
+    pub fn patches(&self) -> impl Iterator<Item = (u32, u32)> {
+        let side = match &self.sizes {
+            Sizes::Patches(patches) => patches.side,
+            _ => 0,
+        };
+        self.row_sizes.iter().filter_map(move |(width, height)| {
+            Some((height.checked_div(side)?, width.checked_div(side)?))
+        })
+    }
+
+    /// Yields the images of each group of views in host memory; without bytes for a batch on a GPU,
+    /// and for [`rows`](Self::rows) of their own sizes.
     pub fn groups(&self) -> impl ExactSizeIterator<Item = GroupImages<'_>> {
         let buffer = match &self.images {
             Images::Host(HostImages { buffer, .. }) => &buffer[..],
@@ -185,7 +262,7 @@ impl Batch {
     /// Returns the memory of all groups for changes in place; empty for a batch on a GPU.
     #[must_use]
     pub fn memory_mut(&mut self) -> &mut [u8] {
-        let n_bytes = buffer::n_bytes(&self.views, self.len());
+        let n_bytes = self.n_bytes();
         match &mut self.images {
             Images::Host(HostImages { buffer, .. }) => {
                 let n_bytes = n_bytes.min(buffer.len());

@@ -103,6 +103,31 @@ pub(crate) fn join(
     all
 }
 
+/// Returns the place of each row in the memory of rows of their own sizes, of these lengths.
+pub(crate) fn places(lens: impl Iterator<Item = usize>) -> impl Iterator<Item = Range<usize>> {
+    lens.scan(0, |next: &mut usize, len| {
+        let place = *next..*next + len;
+        *next = place.end.next_multiple_of(ALIGNMENT);
+        Some(place)
+    })
+}
+
+/// Puts rows of their own sizes next to each other, each aligned; `buffer` is used if it is large
+/// enough.
+pub(crate) fn gather(mut buffer: BytesMut, rows: Vec<BytesMut>) -> BytesMut {
+    let places: Vec<_> = places(rows.iter().map(BytesMut::len)).collect();
+    let n_bytes = places.last().map_or(0, |place| place.end);
+    if buffer.len() < n_bytes {
+        buffer = allocate(n_bytes);
+    }
+    for (place, row) in places.into_iter().zip(rows) {
+        if let Some(to) = buffer.get_mut(place) {
+            to.copy_from_slice(&row);
+        }
+    }
+    buffer
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,8 +6,10 @@ mod sample;
 use crate::{
     classes::{self, Renumbered},
     column::Columns,
+    decoding::upright_size,
     fields::{Asked, FieldValue, Fields, MaybeStored, RowValues, take_value},
 };
+use fdconvert_codec::orientation;
 use fdconvert_core::{
     Amount, Encoded, Error, Extent, FieldSpec, Image, Kind, LanesImage, Look, Reader, Result,
     Sample, SplitChoice, Value,
@@ -366,6 +368,37 @@ impl Datasets {
             );
             Error::usage("cache_bytes", what)
         })
+    }
+
+    /// Returns width and height of a sample's image, upright if `orient`. They are those of its
+    /// header, but of the index for a dataset in a store, where a read is a request: there a photo
+    /// that is stored sideways counts as it is stored. An image that cannot be read has 1x1.
+    pub(crate) fn image_size(&self, located: Located, orient: bool) -> (u32, u32) {
+        let Located { dataset, index } = located;
+        // Drawn images are square.
+        let Some(part) = self.part(dataset).ok().filter(|part| !part.is_drawn) else {
+            return (1, 1);
+        };
+        let reader = &part.reader;
+        let known = || sigbus::caught(|| reader.image_size(index)).ok().flatten();
+        let by_header = || {
+            let read = || {
+                let sample = reader.get(index)?;
+                Ok(match part.image.and_then(|field| sample.values.get(field)) {
+                    Some(Value::Image(image)) => {
+                        let turned = if orient { orientation(image) } else { 1 };
+                        Some(upright_size(image, turned))
+                    }
+                    _ => None,
+                })
+            };
+            sigbus::caught(read).ok().flatten()
+        };
+        let size = match reader.facts().reads_ahead || !orient {
+            true => known().or_else(by_header),
+            false => by_header(),
+        };
+        size.unwrap_or((1, 1))
     }
 
     /// Estimates the bytes that an announcement of a sample keeps in memory.

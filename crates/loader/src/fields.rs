@@ -198,6 +198,11 @@ impl Fields {
         self.roles.iter().any(|role| *role != Role::Value)
     }
 
+    /// Returns true if there are masks or further images, which have the size of the row.
+    pub(crate) fn have_images(&self) -> bool {
+        self.roles.iter().any(|role| !matches!(role, Role::Value | Role::Objects))
+    }
+
     /// Returns the fields that follow the image, in the form of a view of that size.
     pub(crate) fn following(&self, size: (u32, u32)) -> Self {
         let pairs = self.specs.iter().zip(&self.roles).filter(|(_, role)| **role != Role::Value);
@@ -208,6 +213,16 @@ impl Fields {
             shown.map(|(spec, role)| FieldSpec::new(&spec.name, role.shown(&spec.kind, size)));
         let (shown, n_asked) = (shown.collect(), specs.len());
         Self { specs, shown, roles, n_asked, label: None, classes: None }
+    }
+
+    /// Returns all fields, those that follow the image in the form of a view of that size.
+    pub(crate) fn of_size(&self, size: (u32, u32)) -> Self {
+        let shown = self.specs.iter().zip(&self.roles).zip(&self.shown);
+        let shown = shown.map(|((spec, role), shown)| match role {
+            Role::Value => shown.clone(),
+            role => FieldSpec::new(&spec.name, role.shown(&spec.kind, size)),
+        });
+        Self { shown: shown.collect(), ..self.clone() }
     }
 
     /// Returns the document with the objects of a row, if there is one.

@@ -3,11 +3,17 @@
 
 use crate::{
     dataset::{Datasets, Located},
-    order::{Classes, Order, Owners, Permutation, Place, Sampler, Sampling, State, Stratum},
+    order::{
+        Buckets, Classes, Order, Owners, Permutation, Place, Sampler, Sampling, State, Stratum,
+    },
     supply::{CachePolicy, Candidates, Choice, Method, Owned},
 };
 use fdconvert_core::{Error, Result};
-use std::sync::Arc;
+use fdconvert_storage::on_threads;
+use std::{num::NonZero, sync::Arc, thread};
+
+/// Samples that one thread looks at, one after another.
+const BLOCK: u64 = 1024;
 
 /// Options for keeping samples.
 pub(crate) struct KeepOptions {
@@ -25,6 +31,8 @@ pub(crate) struct Groups {
     method: Option<&'static dyn Method>,
     /// The owner of each sample, if rows are assigned by owner, and the bytes of all owned samples.
     owned: Option<(Arc<Owners>, u64)>,
+    /// The bucket of each sample, if batches are of several sizes.
+    buckets: Option<Arc<Buckets>>,
 }
 
 struct Group {
@@ -69,7 +77,7 @@ impl Groups {
         }
         let strata: Vec<Stratum> = groups.iter().map(|group| group.draws).collect();
         let sampler = Sampler::new(strata.clone(), sampling, classes, seed)?;
-        let mut groups = Self { sampler, groups, method: None, owned: None };
+        let mut groups = Self { sampler, groups, method: None, owned: None, buckets: None };
         if keep.bytes > 0 {
             refuse_changing(datasets)?;
             let method = keep.policy.method();
@@ -136,12 +144,38 @@ impl Groups {
         Ok(())
     }
 
-    /// Returns the order of an epoch.
+    /// Puts the samples into buckets: `bucket` has that of each, and is asked by all processors.
+    ///
+    /// # Errors
+    /// `Usage` for too many samples.
+    pub(crate) fn with_buckets(
+        self,
+        datasets: &Datasets,
+        n_buckets: u16,
+        bucket: impl Fn(Located) -> u16 + Sync,
+    ) -> Result<Self> {
+        let blocks = |group: &'_ Group| (0..group.draws.len).step_by(BLOCK as usize);
+        let blocks: Vec<_> =
+            self.groups.iter().flat_map(|group| blocks(group).map(move |it| (group, it))).collect();
+        let n_threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let of = on_threads(n_threads, &blocks, |&(group, first)| {
+            let end = first.saturating_add(BLOCK).min(group.draws.len);
+            (first..end).map(|id| bucket(group.at(datasets, id))).collect::<Vec<_>>()
+        });
+        let of = of.concat();
+        Ok(Self { buckets: Some(Arc::new(Buckets::new(of, n_buckets)?)), ..self })
+    }
+
+    /// Returns the order of an epoch, with buckets in runs of that many samples.
     ///
     /// # Errors
     /// Those of a function that makes the list of the epoch.
-    pub(crate) fn order(&self, epoch: u64) -> Result<Order> {
-        self.sampler.order(epoch)
+    pub(crate) fn order(&self, epoch: u64, run: u32) -> Result<Order> {
+        let order = self.sampler.order(epoch)?;
+        match &self.buckets {
+            None => Ok(order),
+            Some(buckets) => order.in_buckets(buckets.clone(), run.into()),
+        }
     }
 
     /// Returns true if the number of samples of an epoch is only known once its list is made.
@@ -151,7 +185,7 @@ impl Groups {
 
     /// Returns the state before the first step of an epoch.
     pub(crate) fn start(&self, dataset: u64, epoch: u64, global_batch: u32) -> State {
-        self.sampler.start(dataset, epoch, global_batch)
+        self.sampler.start(self.buckets.as_deref(), dataset, epoch, global_batch)
     }
 
     /// Returns the owner of each sample, if rows are assigned by owner.

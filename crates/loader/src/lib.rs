@@ -67,6 +67,7 @@ mod options;
 mod order;
 pub mod parts;
 pub mod research;
+mod sizes;
 mod stats;
 mod supply;
 mod transform;
@@ -75,7 +76,7 @@ mod views;
 
 #[cfg(feature = "gpu")]
 pub use batch::DeviceImages;
-pub use batch::{Batch, GroupImages, Memory, Shape};
+pub use batch::{Batch, GroupImages, Memory, RowImage, Shape};
 pub use column::Column;
 pub use dataset::{Datasets, Label};
 pub use engine::{Loader, Waited};
@@ -86,6 +87,7 @@ pub use follow::{
 pub use mix::{Blend, Mix};
 pub use options::{Builder, DeviceDecoder, DeviceOptions, Options};
 pub use order::{Last, SampleList, Sampling, State, Weights, World};
+pub use sizes::{Patches, SizeBuckets, Sizes};
 pub use stats::{Decoded, Stats, Verdict};
 pub use supply::{Access, CachePolicy};
 pub use transform::{DType, Layout, Normalise, Output, Transform, TransformList};

@@ -14,6 +14,7 @@ macro_rules! each_option {
             last: Last,
             views: Vec<ViewGroup>,
             view_layout: ViewLayout,
+            sizes: Sizes,
             label: Label,
             fields: Vec<String>,
             masks: Vec<MaskOptions>,
@@ -46,6 +47,7 @@ use crate::{
     failure::Failures,
     follow::{MaskOptions, ObjectOptions},
     order::{Last, Sampling, World},
+    sizes::Sizes,
     supply::{Access, CachePolicy},
     transform::{DType, Output, TransformList},
     transport::Exchange,
@@ -77,6 +79,9 @@ pub struct Options {
     pub views: Vec<ViewGroup>,
     /// Order of the views of a group in memory.
     pub view_layout: ViewLayout,
+    /// Sizes of the images of batches. Not part of a state, but for buckets, which are part of the
+    /// order.
+    pub sizes: Sizes,
     /// Field that is the label. Batches leave out all other fields except the first one of images
     /// and `fields`; see [`Datasets::left_out`](crate::Datasets::left_out).
     pub label: Label,
@@ -168,6 +173,7 @@ impl Default for Options {
             last: Last::Short,
             views: Vec::new(),
             view_layout: ViewLayout::Views,
+            sizes: Sizes::One,
             label: Label::Auto,
             classes: None,
             fields: Vec::new(),
@@ -251,7 +257,8 @@ impl Options {
         }
         if let Some(objects) = &self.objects {
             for group in views.groups() {
-                objects.check(group.output.size)?;
+                let is_own = matches!(self.sizes, Sizes::Own | Sizes::Patches(_));
+                objects.check(if is_own { (u32::MAX, u32::MAX) } else { group.output.size })?;
             }
         }
         if let Some(classes) = &self.classes {

@@ -2,8 +2,8 @@
 //! samples, and a [`TransformList`] changes images as `torchvision.transforms.v2` does.
 
 pub use crate::order::{
-    Assignment, Batching, Classes, Cursor, Moved, Order, Owners, Permutation, Place, Places, Row,
-    Slot, Step, Steps, Stratum, Worker, assign,
+    Assignment, Batching, Buckets, Classes, Cursor, Moved, Order, Owners, Permutation, Place,
+    Places, Row, Slot, Step, Steps, Stratum, Worker, assign,
 };
 pub use crate::transform::{
     Area, Chain, Change, DrawKey, EraseValue, Erased, Fill, Interpolation, PaddingMode, Policy,

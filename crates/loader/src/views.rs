@@ -96,6 +96,12 @@ impl Views {
         Ok(Self { groups: groups.iter().map(group).collect::<Result<_>>()?, layout })
     }
 
+    /// Creates a single view whose rows have another form than its list of transforms has.
+    pub(crate) fn single_with(transform: TransformList, output: Output) -> Self {
+        let group = GroupForm { name: String::new(), n_views: 1, transform, output };
+        Self { groups: Arc::new([group]), layout: ViewLayout::default() }
+    }
+
     pub(crate) fn groups(&self) -> &[GroupForm] {
         &self.groups
     }

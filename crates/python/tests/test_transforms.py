@@ -83,6 +83,7 @@ NEAR: dict[str, Maker] = {
     ],
     "jitter": lambda r, h, w: [T.ScaleJitter(sides(r), (0.5, 1.5)), T.RandomHorizontalFlip(1.0)],
     "letterbox": lambda r, h, w: [T.Letterbox(sides(r), colour(r))],
+    "cover": lambda r, h, w: [T.Cover(sides(r), bool(r.random() < 0.5))],
     "rotation": lambda r, h, w: [
         T.RandomRotation(180, expand=bool(r.random() < 0.5), fill=colour(r), center=center(r, h, w))
     ],
@@ -121,7 +122,7 @@ NEAR: dict[str, Maker] = {
     ],
 }
 # A resize has weights of fewer bits here, so that some levels are rounded to the one beside.
-RESIZES = {"resize", "short", "short and long", "eval", "rrc", "jitter", "letterbox", "many"}
+RESIZES = {"resize", "short", "short and long", "eval", "rrc", "jitter", "letterbox", "cover", "many"}
 # Corners of a few pixels are moved onto each other.
 NEEDS_ROOM = {"perspective", "nearest perspective"}
 N_IMAGES = 26

@@ -3,7 +3,7 @@
 use super::{
     epoch::Chosen,
     queue::Task,
-    row::{RowMaker, Shown, compiled, device_program},
+    row::{RowMaker, Shown, compiled, device_program, size_after},
 };
 use crate::{
     dataset::DrawnSample,
@@ -48,7 +48,7 @@ impl RowMaker {
             return Ok(None);
         };
         let (limits, side) = (&epoch.setup.options.limits, image.side);
-        let changes = epoch.changes(sample, (side, side))?;
+        let changes = epoch.changes(sample, 0, (side, side))?;
         let is_allowed = u64::from(side) * u64::from(side) <= limits.max_pixels;
         let program = device_program(&changes, (side, side)).filter(|_| is_allowed);
         let Some(program) = program else { return Ok(None) };
@@ -70,14 +70,15 @@ impl RowMaker {
         let pixels = std::mem::take(&mut self.pixels);
         let region = Region { pixels: &pixels, area, channels, denominator: 1 };
         let source = (width, height);
-        let changes = epoch.changes(sample, source)?;
-        let painted = self.paint(&key, &region, &mut compiled(&changes, source), task);
+        let changes = epoch.changes(sample, task.bucket, source)?;
+        let shown = size_after(&changes, source);
+        let painted = self.paint(&key, &region, &mut compiled(&changes, source), shown, task);
         self.pixels = pixels;
         painted?;
         let dataset = sample.located.dataset;
         let leader = Leader { dataset, key: &key, changes: &changes, source, image: None };
         let followed = self.follow(&leader, &mut values)?;
         epoch.count(sample);
-        Ok(Shown { values, followed })
+        Ok(Shown { values, followed, size: shown })
     }
 }

@@ -1,5 +1,6 @@
 //! The samples of an epoch: their order, their reads, and the handling of failures.
 use super::{
+    forms,
     reading::{Reading, panicked},
     setup::Setup,
 };
@@ -10,6 +11,7 @@ use crate::{
     exchange::Board,
     failure::{OnError, SUBSTITUTES},
     fields::RowValues,
+    options::Options,
     order::{Order, Place, State},
     stats::Stage,
     supply::{Request, Samples, Supply},
@@ -70,7 +72,7 @@ impl Epoch {
         board: Option<Arc<Board>>,
         state: &State,
     ) -> Result<Self> {
-        let order = setup.order(state.epoch)?;
+        let order = setup.order(state)?;
         let n_samples = order.len();
         Ok(Self {
             number: state.epoch,
@@ -146,17 +148,28 @@ impl Epoch {
         self.datasets.is_drawn(sample.located.dataset)
     }
 
-    /// Draws the changes of each view of a sample, whose image has this width and height.
+    /// Draws the changes of each view of a sample in a batch of a bucket, whose image has this width
+    /// and height.
     ///
     /// # Errors
     /// `Sample` with the key if an image of this size cannot be changed so.
-    pub(crate) fn changes(&self, sample: &Chosen, size: (u32, u32)) -> Result<Vec<Vec<Change>>> {
+    pub(crate) fn changes(
+        &self,
+        sample: &Chosen,
+        bucket: u16,
+        size: (u32, u32),
+    ) -> Result<Vec<Vec<Change>>> {
         let Chosen { number, occurrence, .. } = *sample;
-        let seed = self.setup.options.seed;
-        let views = self.setup.views.each().zip(0..);
+        let Options { seed, sizes, .. } = &self.setup.options;
+        let refuse = |what| Error::sample(self.datasets.key(sample.located), what);
+        let before = forms::before(sizes, size).map_err(refuse)?;
+        let views = self.setup.form(bucket).into_iter().flat_map(|form| form.views.each()).zip(0..);
         let changes = views.map(|(group, view)| {
-            let key = DrawKey { seed, epoch: self.number, sample: number, occurrence, view };
-            group.transform.draw(size, key)
+            let (seed, epoch) = (*seed, self.number);
+            let key = DrawKey { seed, epoch, sample: number, occurrence, view };
+            let Some(before) = &before else { return group.transform.draw(size, key) };
+            let drawn = group.transform.draw(before.size(size), key)?;
+            Ok(std::iter::once(before.clone()).chain(drawn).collect())
         });
         changes.collect::<Result<_>>().map_err(|error| match error {
             Error::Usage { what, .. } => Error::sample(self.datasets.key(sample.located), what),
@@ -305,6 +318,7 @@ impl RowFacts {
             followed: Vec::new(),
             filled: false,
             substituted: false,
+            size: (0, 0),
         }
     }
 }

@@ -23,6 +23,7 @@
 mod ahead;
 mod drawn;
 mod epoch;
+mod forms;
 mod mixed;
 mod producer;
 mod queue;
@@ -120,7 +121,7 @@ impl Loader {
         &self.setup.datasets
     }
 
-    /// Returns the shape of the first view of a full batch.
+    /// Returns the shape of the first view of a full batch; with sizes, of the largest.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.setup.views.shape(self.setup.options.batch_size as usize)
@@ -131,7 +132,7 @@ impl Loader {
     /// batch, and 0 if its list is wrong.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.setup.steps(self.state.epoch).map_or(0, |steps| steps.len())
+        self.setup.steps(&self.state).map_or(0, |steps| steps.len())
     }
 
     /// Returns true if an epoch has no batches.
@@ -144,7 +145,7 @@ impl Loader {
     /// epoch as [`len`](Self::len).
     #[must_use]
     pub fn n_samples(&self) -> u64 {
-        self.setup.order(self.state.epoch).map_or(0, |order| order.len())
+        self.setup.order(&self.state).map_or(0, |order| order.len())
     }
 
     /// Returns the number of samples, and the number kept in memory, of each group of samples that

@@ -175,9 +175,7 @@ impl Producer {
         let cursor = self.setup.resume(&self.state)?;
         let (setup, supply, board) = (&self.setup, &self.supply, &self.board);
         let epoch = Epoch::new(setup.clone(), supply.clone(), board.clone(), &self.state)?;
-        let options = &setup.options;
-        let queue =
-            Queue::new(cursor.clone(), setup.views.clone(), options.n_buffers(&setup.views));
+        let queue = Queue::new(cursor.clone(), setup.clone());
         let shared = Shared::new(queue, epoch, cursor.clone());
         let Some(board) = board else { return Running::start(shared) };
         board.begin(shared.epoch.clone(), cursor);

@@ -3,6 +3,7 @@
 //! One lock guards the whole state. It is held only to hand out a row or to take it back, never
 //! during a read or a decode.
 
+use super::setup::Setup;
 use crate::{
     batch::RowFacts,
     buffer::{self, RowBuffers, allocate, join, split},
@@ -10,11 +11,11 @@ use crate::{
     dataset::Fetched,
     device::DeviceRow,
     order::{Cursor, Row, State},
-    views::Views,
+    sizes::Sizes,
 };
 use bytes::BytesMut;
 use fdconvert_core::{Error, Result};
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 /// A row to make.
 pub(crate) struct Task {
@@ -26,7 +27,9 @@ pub(crate) struct Task {
     pub(crate) number: u64,
     /// True if the row draws its sample, rather than fills up a batch.
     pub(crate) draws: bool,
-    /// A piece for each view.
+    /// Bucket of the batch.
+    pub(crate) bucket: u16,
+    /// A piece for each view; empty for a row of its own size.
     pub(crate) buffers: RowBuffers,
     /// Result of a fetching thread, if one has read the sample.
     pub(crate) fetched: Option<Result<Fetched>>,
@@ -37,6 +40,7 @@ pub(crate) struct Task {
 
 struct Open {
     step: u64,
+    bucket: u16,
     rows: Vec<Row>,
     buffers: Vec<Option<RowBuffers>>,
     /// Memory between and behind the rows.
@@ -64,7 +68,10 @@ pub(super) struct Made {
 /// A batch with all its rows made.
 pub(crate) struct Done {
     pub(crate) step: u64,
+    pub(crate) bucket: u16,
     pub(crate) images: BytesMut,
+    /// Rows of their own sizes, which are not in `images` yet.
+    pub(crate) apart: Vec<BytesMut>,
     pub(crate) rows: Vec<Row>,
     pub(crate) facts: Vec<RowFacts>,
     pub(crate) device_rows: Vec<Option<DeviceRow>>,
@@ -85,7 +92,7 @@ pub(crate) enum Next {
 
 pub(crate) struct Queue {
     cursor: Option<Cursor>,
-    views: Views,
+    setup: Arc<Setup>,
     /// Batches in the making, in order; the first is the next to deliver.
     open: VecDeque<Open>,
     first: u64,
@@ -98,10 +105,11 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn new(cursor: Cursor, views: Views, n_buffers: usize) -> Self {
+    pub(crate) fn new(cursor: Cursor, setup: Arc<Setup>) -> Self {
+        let n_buffers = setup.options.n_buffers(&setup.views);
         Self {
             cursor: Some(cursor),
-            views,
+            setup,
             open: VecDeque::new(),
             first: 0,
             n_claimed: 0,
@@ -125,7 +133,7 @@ impl Queue {
         let row = open.claimed;
         open.claimed += 1;
         let Row { position, valid } = *open.rows.get(row)?;
-        let buffers = open.buffers.get_mut(row)?.take()?;
+        let (bucket, buffers) = (open.bucket, open.buffers.get_mut(row)?.take()?);
         self.n_claimed += 1;
         Some(Task {
             batch: self.first + number as u64,
@@ -133,6 +141,7 @@ impl Queue {
             position,
             number: self.n_claimed - 1,
             draws: valid,
+            bucket,
             buffers,
             fetched: None,
             on_host: false,
@@ -158,12 +167,17 @@ impl Queue {
                 Some(buffer) => buffer,
                 None => {
                     self.affordable -= 1;
-                    allocate(buffer::n_bytes(&self.views, batch_rows))
+                    allocate(buffer::n_bytes(&self.setup.views, batch_rows))
                 }
             };
-            let (buffers, rest) = split(buffer, &self.views, n_rows);
+            let views = self.setup.form(step.bucket).map_or(&self.setup.views, |form| &form.views);
+            let (buffers, rest) = match self.setup.options.sizes {
+                Sizes::Own => (vec![Some(vec![BytesMut::new()]); n_rows], vec![buffer]),
+                _ => split(buffer, views, n_rows),
+            };
             self.open.push_back(Open {
                 step: step.index,
+                bucket: step.bucket,
                 buffers,
                 rest,
                 facts: vec![None; n_rows],
@@ -282,10 +296,24 @@ impl Queue {
         }
         let n_rows = open.rows.len();
         let facts: Vec<RowFacts> = open.facts.into_iter().flatten().collect();
-        match join(open.buffers, open.rest, &self.views) {
-            Some(images) if facts.len() == n_rows => Next::Done(Done {
+        let Open { bucket, buffers, mut rest, .. } = open;
+        let joined = match self.setup.options.sizes {
+            Sizes::Own => {
+                let rows: Option<Vec<_>> =
+                    buffers.into_iter().map(|row| row?.into_iter().next()).collect();
+                rest.pop().zip(rows)
+            }
+            _ => {
+                let views = self.setup.form(bucket).map_or(&self.setup.views, |form| &form.views);
+                join(buffers, rest, views).map(|images| (images, Vec::new()))
+            }
+        };
+        match joined {
+            Some((images, apart)) if facts.len() == n_rows => Next::Done(Done {
                 step: open.step,
+                bucket,
                 images,
+                apart,
                 rows: open.rows,
                 facts,
                 device_rows: open.device_rows,

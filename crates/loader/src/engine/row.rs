@@ -12,14 +12,16 @@ use crate::{
     failure::SUBSTITUTES,
     fields::RowValues,
     follow::{Followed, Follower, Leader},
+    sizes::Sizes,
     stats,
-    transform::{Change, Painter, Region, Stage, Tables, fuse},
+    transform::{Change, Output, Painter, Region, Stage, Tables, check_pixels, fuse},
 };
 #[cfg(feature = "gpu")]
 use crate::{
     buffer::{RowBuffers, allocate},
     order::Row,
 };
+use bytes::BytesMut;
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::sigbus;
@@ -34,9 +36,11 @@ pub(crate) struct RowMaker {
     pub(super) epoch: Arc<Epoch>,
     pub(super) decoder: Decoder,
     painter: Painter,
-    /// Those of each group of views.
+    /// Those of each group of views: the same in all forms.
     tables: Vec<Tables>,
     pub(super) pixels: Vec<u8>,
+    /// The image of a row of patches.
+    whole: Vec<u8>,
     follower: Option<Follower>,
 }
 
@@ -45,12 +49,14 @@ pub(super) struct Shown {
     pub(super) values: RowValues,
     /// For each view; empty without fields that follow the image.
     pub(super) followed: Vec<Followed>,
+    /// Width and height of the first view.
+    pub(super) size: (u32, u32),
 }
 
 impl From<RowValues> for Shown {
     /// Creates the contents of a row without fields that follow the image.
     fn from(values: RowValues) -> Self {
-        Self { values, followed: Vec::new() }
+        Self { values, followed: Vec::new(), size: (0, 0) }
     }
 }
 
@@ -60,7 +66,7 @@ impl RowMaker {
         let follower = setup.tells_geometry().then(|| Follower::new(setup.following()));
         let tables = setup.views.groups().iter().map(|group| Tables::new(&group.output)).collect();
         let (decoder, painter, pixels) = (Decoder::new(), Painter::default(), Vec::new());
-        Self { epoch, decoder, painter, tables, pixels, follower }
+        Self { epoch, decoder, painter, tables, pixels, whole: Vec::new(), follower }
     }
 
     /// Makes a row of its sample, leaves it to a GPU, or applies the policy for failures.
@@ -81,13 +87,14 @@ impl RowMaker {
             }
             let drawn_at = (task.draws && tried == 0 && !task.on_host).then_some(task.position);
             let error = match self.show(&sample, fetched, drawn_at, task) {
-                Ok(Shown { values, followed }) => {
+                Ok(Shown { values, followed, size }) => {
                     let substituted = tried > 0;
                     if substituted {
                         self.epoch.setup.counters.substituted();
                     }
                     let sample = sample.number;
-                    return Ok(RowFacts { sample, values, followed, filled: true, substituted });
+                    let filled = true;
+                    return Ok(RowFacts { sample, values, followed, filled, substituted, size });
                 }
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 Err(error) => error,
@@ -95,6 +102,10 @@ impl RowMaker {
             match self.epoch.failed(&sample, error)? {
                 Remedy::Substitute(error) => last_error = Some(error),
                 Remedy::Skip => {
+                    // A row of its own size has no pixels.
+                    if self.epoch.setup.options.sizes == Sizes::Own {
+                        task.buffers.iter_mut().for_each(BytesMut::clear);
+                    }
                     task.buffers.iter_mut().for_each(|piece| piece.fill(0));
                     return Ok(RowFacts::skipped(&sample));
                 }
@@ -122,6 +133,7 @@ impl RowMaker {
             position,
             number: 0,
             draws: valid,
+            bucket: 0,
             buffers,
             fetched,
             on_host: true,
@@ -146,7 +158,7 @@ impl RowMaker {
             && !task.on_host
             && let Some(image) = self.epoch.cached(sample)
         {
-            let changes = self.epoch.changes(sample, image.size())?;
+            let changes = self.epoch.changes(sample, task.bucket, image.size())?;
             if let Some(program) = device_program(&changes, image.size()) {
                 let values = image.values().clone();
                 task.device_row = Some(DeviceRow::cached(image, program));
@@ -192,7 +204,7 @@ impl RowMaker {
         let options = self.epoch.setup.decoding();
         let turned = options.turn(&fetched.image);
         let size = upright_size(&fetched.image, turned);
-        let changes = self.epoch.changes(sample, size)?;
+        let changes = self.epoch.changes(sample, task.bucket, size)?;
         // The GPU's decoder does not turn photos.
         let offload = self.epoch.setup.offload.as_ref().filter(|_| !task.on_host && turned <= 1);
         if let Some(offload) = offload
@@ -210,7 +222,8 @@ impl RowMaker {
         counters.spent(stats::Stage::Decode, began.elapsed());
         counters.rounded(part.is_rounded.into());
         let pixels = std::mem::take(&mut self.pixels);
-        let painted = self.paint(&fetched.key, &part.region(&pixels), &mut stages, task);
+        let shown = size_after(&changes, size);
+        let painted = self.paint(&fetched.key, &part.region(&pixels), &mut stages, shown, task);
         self.pixels = pixels;
         painted?;
         let mut values = fetched.values;
@@ -222,29 +235,47 @@ impl RowMaker {
             image: Some(&fetched.image),
         };
         let followed = self.follow(&leader, &mut values)?;
-        Ok((None, Some(Shown { values, followed })))
+        Ok((None, Some(Shown { values, followed, size: shown })))
     }
 
-    /// Writes the views of a row.
+    /// Writes the views of a row; `size` is that of the first one.
     ///
     /// # Errors
-    /// `Sample` if the region lacks pixels.
+    /// `Sample` if the region lacks pixels, and if the image becomes too large.
     pub(super) fn paint(
         &mut self,
         key: &str,
         region: &Region<'_>,
         stages: &mut [Vec<Stage>],
+        size: (u32, u32),
         task: &mut Task,
     ) -> Result<()> {
         let began = Instant::now();
-        let setup = &self.epoch.setup;
-        let groups = setup.views.groups().iter().zip(&self.tables);
+        let Self { epoch, painter, tables, whole, .. } = self;
+        let setup = &epoch.setup;
+        let Some(form) = setup.form(task.bucket) else { return Ok(()) };
+        let groups = form.views.groups().iter().zip(&*tables);
         let groups = groups.flat_map(|it| std::iter::repeat_n(it, it.0.n_views));
+        let refuse = |what: String| Error::sample(key, format!("cannot be resized: {what}"));
         for ((stages, (group, tables)), row) in stages.iter_mut().zip(groups).zip(&mut task.buffers)
         {
-            self.painter
-                .row(region, stages, (&group.output, tables), row)
-                .map_err(|what| Error::sample(key, format!("cannot be resized: {what}")))?;
+            let own = Output { size, ..group.output };
+            match &setup.options.sizes {
+                Sizes::One | Sizes::Buckets(_) => {
+                    painter.row(region, stages, (&group.output, tables), row).map_err(refuse)?;
+                }
+                Sizes::Own => {
+                    check_pixels(size).map_err(refuse)?;
+                    row.resize(own.n_bytes(), 0);
+                    painter.row(region, stages, (&own, tables), row).map_err(refuse)?;
+                }
+                Sizes::Patches(patches) => {
+                    whole.resize(own.n_bytes(), 0);
+                    painter.row(region, stages, (&own, tables), whole).map_err(refuse)?;
+                    let columns = size.0.checked_div(patches.side).unwrap_or_default();
+                    patches.split(whole, columns, 3 * own.dtype.n_bytes(), row);
+                }
+            }
         }
         setup.counters.spent(stats::Stage::Render, began.elapsed());
         Ok(())
@@ -274,6 +305,12 @@ impl RowMaker {
         setup.counters.rounded(std::mem::take(&mut follower.n_rounded));
         Ok(followed)
     }
+}
+
+/// Returns width and height of the first view of an image.
+pub(super) fn size_after(changes: &[Vec<Change>], size: (u32, u32)) -> (u32, u32) {
+    let first = changes.first().into_iter().flatten();
+    first.fold(size, |size, change| change.size(size))
 }
 
 /// Compiles the changes of each view of an image of this width and height.

@@ -1,6 +1,7 @@
 //! The parts of a loader that are the same for all its epochs and threads.
 //!
 //! The parts of the loader do not see [`Options`]: each gets its share from here.
+use super::forms::{self, Form};
 use crate::{
     dataset::{Datasets, Label},
     decoding::DecodeOptions,
@@ -13,6 +14,7 @@ use crate::{
     mix::Mixing,
     options::Options,
     order::{Batching, Cursor, Order, Place, State, Steps},
+    sizes::Sizes,
     stats::Counters,
     supply::{Supply, SupplyOptions},
     views::Views,
@@ -27,9 +29,10 @@ pub(crate) struct Setup {
     pub(crate) quarantine: Option<Quarantine>,
     pub(crate) categories: Option<Categories>,
     pub(crate) mixing: Option<Mixing>,
+    /// The views of the largest form.
     pub(crate) views: Views,
-    /// The fields that follow the image, in each view after the first one; empty without any.
-    pub(crate) other_fields: Vec<Arc<Fields>>,
+    /// The forms of batches, by bucket.
+    forms: Vec<Form>,
     pub(crate) offload: Option<Arc<Offload>>,
     pub(crate) counters: Counters,
     fingerprint: u64,
@@ -44,16 +47,17 @@ impl Setup {
         options: Options,
         offload: Option<Arc<Offload>>,
     ) -> Result<Self> {
-        let views = Views::new(&options.views, options.view_layout, datasets.have_images())?;
+        let all_views = forms::views_of(&options, datasets.have_images())?;
+        let largest = all_views.iter().max_by_key(|views| views.row_bytes());
+        // There is a form.
+        let Some(views) = largest.cloned() else { return Err(Error::usage("sizes", "no form")) };
         options.check(&views)?;
         let asked = asked(&options, &views);
         let datasets = datasets.showing(&options.label, &asked, options.batch_size)?;
         refuse_following(datasets.fields(), &options, &views)?;
-        let follow = datasets.fields().follow();
-        let other_fields = views.each().skip(1).filter(|_| follow);
-        let other_fields =
-            other_fields.map(|group| Arc::new(datasets.fields().following(group.output.size)));
-        let other_fields = other_fields.collect();
+        refuse_images(datasets.fields(), &options)?;
+        let form = |views| Form::new(views, datasets.fields());
+        let forms = all_views.into_iter().map(form).collect();
         let has_several = options.objects.is_some() && datasets.readers().nth(1).is_some();
         // With a list of classes the numbers are the same everywhere.
         let are_compared = has_several && options.classes.is_none();
@@ -76,6 +80,14 @@ impl Setup {
         };
         let classes = |field: &str| datasets.classes_of(field, options.classes.as_ref());
         let groups = Groups::new(&datasets, &options.sampling, classes, seed, &keep)?;
+        let groups = match &options.sizes {
+            Sizes::Buckets(buckets) => {
+                let orient = options.orient;
+                let nearest = |located| buckets.nearest(datasets.image_size(located, orient));
+                groups.with_buckets(&datasets, buckets.sizes().len() as u16, nearest)?
+            }
+            _ => groups,
+        };
         let fingerprint = groups.fingerprint(&datasets)?;
         let datasets = datasets.drawn_for(views.draw_side())?;
         let counters = Counters::of_strata(groups.slots().count());
@@ -87,14 +99,14 @@ impl Setup {
             categories,
             mixing,
             views,
-            other_fields,
+            forms,
             offload,
             counters,
             fingerprint,
         };
         // A function that makes lists is not called before the epoch of its list.
         if !setup.groups.is_by_epoch() {
-            setup.refuse_empty(&setup.steps(0)?)?;
+            setup.refuse_empty(&setup.steps(&setup.start(0))?)?;
         }
         Ok(setup)
     }
@@ -160,27 +172,38 @@ impl Setup {
 
     pub(super) fn following(&self) -> FollowOptions {
         let objects = self.options.objects.clone();
-        let sizes = self.views.each().map(|group| group.output.size).collect();
-        FollowOptions { decode: self.decoding(), sizes, objects }
+        FollowOptions { decode: self.decoding(), objects }
     }
 
-    /// Returns the order of an epoch.
+    /// Returns the form of the batches of a bucket.
+    pub(crate) fn form(&self, bucket: u16) -> Option<&Form> {
+        self.forms.get(usize::from(bucket))
+    }
+
+    /// Returns the number of samples per step, over all ranks.
+    fn global_batch(&self) -> u32 {
+        self.options.batch_size.saturating_mul(self.options.world.size)
+    }
+
+    /// Returns the order of the epoch of a state.
     ///
     /// # Errors
     /// `Usage` for a list of samples that is wrong, and the errors of the function that makes it.
-    pub(crate) fn order(&self, epoch: u64) -> Result<Order> {
-        self.groups.order(epoch)
+    pub(crate) fn order(&self, state: &State) -> Result<Order> {
+        // An epoch keeps the runs of its buckets, whatever batch it continues with.
+        let run = if state.consumed == 0 { self.global_batch() } else { state.global_batch };
+        self.groups.order(state.epoch, run)
     }
 
-    /// Returns the steps of an epoch on this rank.
+    /// Returns the steps of the epoch of a state on this rank.
     ///
     /// # Errors
     /// As [`order`](Self::order).
-    pub(crate) fn steps(&self, epoch: u64) -> Result<Steps> {
-        let Options { batch_size, world, last, .. } = self.options;
-        let global_batch = batch_size.saturating_mul(world.size);
+    pub(crate) fn steps(&self, state: &State) -> Result<Steps> {
+        let Options { world, last, .. } = self.options;
+        let global_batch = self.global_batch();
         let batching = Batching { global_batch, world, last, uneven: false };
-        let order = self.order(epoch)?;
+        let order = self.order(state)?;
         let steps = Steps::new(&order, batching)?;
         match self.groups.owners() {
             None => Ok(steps),
@@ -201,8 +224,7 @@ impl Setup {
 
     /// Returns the state before the first batch of an epoch.
     pub(crate) fn start(&self, epoch: u64) -> State {
-        let Options { batch_size, world, .. } = self.options;
-        self.groups.start(self.fingerprint, epoch, batch_size.saturating_mul(world.size))
+        self.groups.start(self.fingerprint, epoch, self.global_batch())
     }
 
     /// Returns the steps after a state.
@@ -210,7 +232,7 @@ impl Setup {
     /// # Errors
     /// `Usage` if the state has other datasets or another seed, and as [`order`](Self::order).
     pub(crate) fn resume(&self, state: &State) -> Result<Cursor> {
-        let steps = self.steps(state.epoch)?;
+        let steps = self.steps(state)?;
         self.refuse_empty(&steps)?;
         steps.resume(self.fingerprint, state).map_err(|error| self.with_versions(error))
     }
@@ -250,6 +272,7 @@ impl Setup {
 /// As [`Device::open`]; `Usage` for options that a GPU does not support.
 pub(super) fn open_device(datasets: &Datasets, options: &Options) -> Result<Option<Device>> {
     let Some(device) = &options.device else { return Ok(None) };
+    forms::views_of(options, datasets.have_images())?;
     let views = Views::new(&options.views, options.view_layout, datasets.have_images())?;
     let (output, changes) = options.check_device(device, &views)?;
     Device::open(datasets, device, output, changes).map(Some)
@@ -262,6 +285,19 @@ fn asked<'a>(options: &'a Options, views: &Views) -> Asked<'a> {
         objects: options.objects.as_ref(),
         classes: options.classes.as_ref(),
         size: views.first().map_or((1, 1), |group| group.output.size),
+    }
+}
+
+/// Refuses further images in rows that have their own sizes.
+fn refuse_images(fields: &Fields, options: &Options) -> Result<()> {
+    let has_own = matches!(options.sizes, Sizes::Own | Sizes::Patches(_));
+    match has_own && fields.have_images() {
+        true => {
+            let what = "further images are columns of one size: take buckets, or leave them out of \
+                        `fields`";
+            Err(Error::usage("sizes", what))
+        }
+        false => Ok(()),
     }
 }
 

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     batch::{Batch, Home, HostImages, Images, RowFacts},
+    buffer,
     column::{Column, Columns},
     dataset::Located,
     device::{DeviceRows, Offload},
@@ -219,8 +220,11 @@ pub(super) fn batch(
     done: Done,
     token: &Arc<()>,
 ) -> Result<(Batch, Option<Box<DeviceRows>>)> {
-    let Done { step, images, rows, facts, device_rows, labels, state } = done;
+    let Done { step, bucket, images, apart, rows, facts, device_rows, labels, state } = done;
     let setup = &shared.epoch.setup;
+    let images = if apart.is_empty() { images } else { buffer::gather(images, apart) };
+    let no_form = || Error::usage("loader", "a batch has no form, which is a bug");
+    let form = setup.form(bucket).ok_or_else(no_form)?;
     let home: Weak<dyn Home> = Arc::downgrade(&(shared.clone() as Arc<dyn Home>));
     let values = facts.iter().map(|facts| facts.values.fields.as_deref());
     let followed = |view| facts.iter().map(move |facts: &RowFacts| facts.followed.get(view));
@@ -232,7 +236,8 @@ pub(super) fn batch(
     };
     let n_views = setup.views.each().count();
     let mut others = Vec::new();
-    for (fields, view) in setup.other_fields.iter().zip(1..) {
+    let (first, further) = form.fields.split_first().ok_or_else(no_form)?;
+    for (fields, view) in further.iter().zip(1..) {
         let values = followed(view).map(|it: Option<&Followed>| it?.values.as_deref());
         others.push(Columns::new(fields, values, objects(view))?);
     }
@@ -240,7 +245,9 @@ pub(super) fn batch(
     let blend = blend.unwrap_or(Blend::None);
     let batch = Batch {
         images: Images::Host(HostImages { buffer: images, home, _token: token.clone() }),
-        views: setup.views.clone(),
+        views: form.views.clone(),
+        sizes: setup.options.sizes.clone(),
+        row_sizes: facts.iter().map(|facts| facts.size).collect(),
         labels: match &setup.mixing {
             Some(mixing) => Some(match labels {
                 Some(labels) => labels,
@@ -252,7 +259,7 @@ pub(super) fn batch(
                 .then(|| Column::Int(facts.iter().map(|facts| facts.values.label).collect())),
         },
         blend,
-        columns: Columns::new(setup.datasets.fields(), values, objects(0))?,
+        columns: Columns::new(first, values, objects(0))?,
         others,
         geometry: match setup.tells_geometry() {
             true => (0..n_views).map(geometry).collect(),

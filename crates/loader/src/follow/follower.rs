@@ -26,8 +26,6 @@ pub(crate) struct Followed {
 #[derive(Debug, Clone)]
 pub(crate) struct FollowOptions {
     pub(crate) decode: DecodeOptions,
-    /// Width and height of the row in each view.
-    pub(crate) sizes: Vec<(u32, u32)>,
     pub(crate) objects: Option<ObjectOptions>,
 }
 
@@ -244,7 +242,8 @@ impl Follower {
         self.n_rounded += u64::from(part.is_rounded);
         let region = part.region(&self.pixels);
         let mut rows = Vec::with_capacity(stages.len());
-        for (stages, &size) in stages.iter_mut().zip(&self.options.sizes) {
+        for (stages, changes) in stages.iter_mut().zip(moves) {
+            let size = changes.iter().fold(source, |size, change| change.size(size));
             let output = Output { size, dtype: DType::U8, layout: Layout::Nhwc, normalise: None };
             let mut row = vec![0; output.n_bytes()];
             self.painter

@@ -6,6 +6,7 @@ use crate::{
     failure::Failures,
     follow::{MaskOptions, ObjectOptions},
     order::{Last, Sampling, World},
+    sizes::Sizes,
     supply::{Access, CachePolicy},
     transform::{Transform, TransformList},
     transport::Exchange,

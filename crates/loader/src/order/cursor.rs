@@ -32,6 +32,8 @@ pub struct Worker {
 pub struct Step {
     /// Number of the step in the epoch.
     pub index: u64,
+    /// Bucket of all its samples, on all ranks; 0 without buckets.
+    pub bucket: u16,
     /// Rows of this rank.
     pub rows: Vec<Row>,
     /// State after the step: the one to save, on any rank, when the training has received its
@@ -120,7 +122,7 @@ impl Cursor {
         if self.start >= self.steps.end() {
             return 0;
         }
-        (self.steps.len() - self.index()).div_ceil(self.stride)
+        self.steps.len().saturating_sub(self.index()).div_ceil(self.stride)
     }
 
     /// Returns the state before the next step.
@@ -149,20 +151,19 @@ impl Cursor {
 
     /// Returns the number of the next step in the epoch.
     pub(crate) fn index(&self) -> u64 {
-        self.start / self.steps.batch()
+        self.steps.step_of(self.start)
     }
 
     fn skip_steps(&mut self, n: u64) {
         if n > 0 {
-            let start = self.index().saturating_add(n).saturating_mul(self.steps.batch());
-            self.start = start.min(self.steps.n_samples);
+            self.start = self.steps.start_of(self.index().saturating_add(n));
         }
     }
 
     fn state_at(&self, consumed: u64) -> State {
-        let Steps { seed, epoch, batching, .. } = self.steps;
+        let Steps { seed, epoch, .. } = self.steps;
         let fingerprint = if consumed == 0 { self.opening } else { self.fingerprint };
-        let global_batch = batching.global_batch;
+        let global_batch = self.steps.batch_of_state();
         State { fingerprint, seed, epoch, consumed, global_batch }
     }
 }
@@ -175,7 +176,8 @@ impl Iterator for Cursor {
             return None;
         }
         let state = self.state_at(self.steps.end_of_step(self.start));
-        let step = Step { index: self.index(), rows: self.steps.rows_from(self.start), state };
+        let (index, bucket) = (self.index(), self.steps.bucket(self.start));
+        let step = Step { index, bucket, rows: self.steps.rows_from(self.start), state };
         self.skip_steps(self.stride);
         Some(step)
     }

@@ -1,6 +1,7 @@
 //! The order of one epoch.
 use super::{
     balanced::{Balanced, Classes},
+    bucketed::{Bucketed, Buckets, Runs},
     key::{Purpose, derive},
     line::Line,
     list::Listed,
@@ -38,6 +39,7 @@ const AHEAD: u64 = 32;
 pub struct Order {
     sampler: Sampler,
     drawn: Drawn,
+    buckets: Option<(Arc<Buckets>, Arc<Bucketed>)>,
     n_samples: u64,
     epoch: u64,
 }
@@ -95,7 +97,34 @@ impl Order {
     }
 
     pub(crate) fn of(sampler: Sampler, drawn: Drawn, n_samples: u64, epoch: u64) -> Self {
-        Self { sampler, drawn, n_samples, epoch }
+        Self { sampler, drawn, buckets: None, n_samples, epoch }
+    }
+
+    /// Puts the samples into runs of one bucket each, of `len` samples as far as they go, so that no
+    /// step of at most as many samples has two.
+    ///
+    /// # Errors
+    /// `Usage` for buckets of other samples, and for 2^32 draws or more.
+    pub fn in_buckets(self, buckets: Arc<Buckets>, len: u64) -> Result<Self> {
+        if buckets.n_samples() != self.sampler.n_all() {
+            let (n, n_all) = (buckets.n_samples(), self.sampler.n_all());
+            return Err(Error::usage("sizes", format!("buckets of {n} samples for {n_all}")));
+        }
+        let plain = Self { buckets: None, ..self };
+        let made = buckets.order(&plain, plain.sampler.starts(), len)?;
+        Ok(Self { buckets: Some((buckets, made)), ..plain })
+    }
+
+    pub(crate) fn has_buckets(&self) -> bool {
+        self.buckets.is_some()
+    }
+
+    /// Returns the runs of positions that no step crosses.
+    pub(crate) fn runs(&self) -> Runs {
+        match &self.buckets {
+            Some((_, made)) => made.runs.clone(),
+            None => Runs::whole(self.n_samples),
+        }
     }
 
     /// Spreads a part of each stratum over its draws as evenly as the strata over the epoch: the
@@ -162,6 +191,7 @@ impl Order {
         if position >= self.n_samples {
             return None;
         }
+        let position = self.drawn_at(position)?;
         let number = match &self.drawn {
             Drawn::Line { line, each: 1 } => return line.at(position),
             Drawn::Line { line, each } => return line.at(position.checked_div(*each)?),
@@ -172,10 +202,19 @@ impl Order {
         self.placed(number)
     }
 
+    /// Returns the number of the draw at a position.
+    #[inline]
+    fn drawn_at(&self, position: u64) -> Option<u64> {
+        match &self.buckets {
+            None => Some(position),
+            Some((_, made)) => made.at(position),
+        }
+    }
+
     /// Puts the samples at the next few positions into a list, the last one first, if they are found
     /// together in less time.
     fn look_ahead(&self, position: u64, numbers: &mut Vec<u64>) {
-        if !numbers.is_empty() || position >= self.n_samples {
+        if !numbers.is_empty() || position >= self.n_samples || self.buckets.is_some() {
             return;
         }
         let positions = position..position.saturating_add(AHEAD).min(self.n_samples);
@@ -212,6 +251,7 @@ impl Order {
     /// Returns a number that differs between the occurrences in the epoch of the sample at a
     /// position: that of earlier ones, if it is known without looking at all earlier positions.
     pub(crate) fn occurrence(&self, position: u64) -> u64 {
+        let Some(position) = self.drawn_at(position) else { return 0 };
         match &self.drawn {
             Drawn::Line { line, each: 1 } => line.occurrence(position),
             Drawn::Line { line, each } => {
@@ -229,6 +269,7 @@ impl Order {
     /// strata.
     #[inline]
     pub(crate) fn draw(&self, position: u64) -> Option<(u32, u64)> {
+        let position = self.drawn_at(position)?;
         match &self.drawn {
             Drawn::Line { line, each: 1 } => line.draw(position),
             _ => None,
@@ -238,7 +279,9 @@ impl Order {
     /// Yields the samples from a position on, faster than a lookup of each.
     pub fn iter_from(&self, position: u64) -> Places<'_> {
         let merge = match &self.drawn {
-            Drawn::Line { line, each: 1 } => line.merge_from(position).map(|merge| (line, merge)),
+            Drawn::Line { line, each: 1 } if self.buckets.is_none() => {
+                line.merge_from(position).map(|merge| (line, merge))
+            }
             _ => None,
         };
         let position = position.min(self.n_samples);
@@ -263,7 +306,8 @@ impl Order {
     /// Returns the [`fingerprint`](Self::fingerprint) for a state at the start of the epoch, for
     /// which the list of a function is not made yet.
     pub(crate) fn opening_fingerprint(&self, dataset: u64) -> u64 {
-        self.sampler.fingerprint(dataset)
+        let fingerprint = self.sampler.fingerprint(dataset);
+        self.buckets.as_ref().map_or(fingerprint, |(buckets, _)| buckets.fingerprint(fingerprint))
     }
 }
 

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What is made again for each epoch, kept until it is wanted for another one: the order of an epoch
 /// is created several times.
 #[derive(Debug)]
-pub(crate) struct Kept<T>(Mutex<Option<(u64, Arc<T>)>>);
+pub(crate) struct Kept<T, K = u64>(Mutex<Option<(K, Arc<T>)>>);
 
-impl<T> Kept<T> {
-    pub(crate) fn of(&self, epoch: u64, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+impl<T, K: PartialEq> Kept<T, K> {
+    pub(crate) fn of(&self, epoch: K, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, value)) = kept.as_ref().filter(|(of, _)| *of == epoch) {
             return Ok(value.clone());
@@ -20,7 +20,7 @@ impl<T> Kept<T> {
     }
 }
 
-impl<T> Default for Kept<T> {
+impl<T, K> Default for Kept<T, K> {
     fn default() -> Self {
         Self(Mutex::default())
     }

@@ -72,6 +72,16 @@
 //!     rank r of W takes the next floor(n / W) rows, the first n mod W ranks one more
 //! ```
 //!
+//! In buckets, each sample has the number of one, and the positions of the order above are moved:
+//!
+//! ```text
+//! runs of L samples, by default of the global batch B:                           bucketed.rs
+//!     the samples of the order, one after another, each to the run of its bucket that is filled
+//!     runs of L samples in the order in which they are completed, then the others by bucket
+//! steps begin at the first position of a run, and every B positions after it, up to its end
+//! a last batch is filled up by positions of its own run
+//! ```
+//!
 //! With `locality` the order is the one without residents: no stratum is drawn in two parts.
 //! Instead resident samples have owners, and the last line above is another:
 //!
@@ -145,6 +155,7 @@
 //! | `list.rs` | [`SampleList`] |
 //! | `kept.rs` | what is made for one epoch |
 //! | `epoch.rs` | [`Order`], [`Place`], [`Places`] |
+//! | `bucketed.rs` | [`Buckets`]: steps of one bucket each |
 //! | `steps.rs` | [`World`], [`Last`], [`Batching`], [`Steps`], [`Row`] |
 //! | `owners.rs` | [`Owners`]: the cache of each sample |
 //! | `assign.rs` | [`assign`]: the rows of a step to the owners of their samples |
@@ -152,6 +163,7 @@
 //! | `state.rs` | [`State`], the checkpoint |
 mod assign;
 mod balanced;
+mod bucketed;
 mod cursor;
 mod epoch;
 mod kept;
@@ -175,6 +187,7 @@ pub(crate) use sampler::Sampler;
 
 pub use assign::{Assignment, Moved, assign};
 pub use balanced::Classes;
+pub use bucketed::Buckets;
 pub use cursor::{Cursor, Step, Worker};
 pub use epoch::{Order, Place, Places};
 pub use list::SampleList;

@@ -1,6 +1,7 @@
 //! A sampling with all that it needs: what the epochs of a run have in common.
 use super::{
     balanced::{Balanced, Classes},
+    bucketed::Buckets,
     cursor::of_dataset,
     epoch::{Drawn, Order},
     kept::Kept,
@@ -232,9 +233,22 @@ impl Sampler {
     }
 
     /// Returns the state before the first step of an epoch, without its list.
-    pub(crate) fn start(&self, dataset: u64, epoch: u64, global_batch: u32) -> State {
-        let fingerprint = of_dataset(self.fingerprint(0), dataset);
+    pub(crate) fn start(
+        &self,
+        buckets: Option<&Buckets>,
+        dataset: u64,
+        epoch: u64,
+        global_batch: u32,
+    ) -> State {
+        let order = self.fingerprint(0);
+        let order = buckets.map_or(order, |buckets| buckets.fingerprint(order));
+        let fingerprint = of_dataset(order, dataset);
         State { fingerprint, seed: self.seed, epoch, consumed: 0, global_batch }
+    }
+
+    /// Returns the number of the first sample of each stratum among all samples.
+    pub(crate) fn starts(&self) -> &[u64] {
+        &self.starts
     }
 
     /// Returns the stratum of a sample, by its number among all samples, and its number there.
@@ -248,7 +262,7 @@ impl Sampler {
         Some((u32::try_from(stratum).ok()?, number - start))
     }
 
-    fn n_all(&self) -> u64 {
+    pub(crate) fn n_all(&self) -> u64 {
         self.strata.iter().fold(0, |sum, stratum| sum.saturating_add(stratum.len))
     }
 }

@@ -36,7 +36,8 @@ pub struct State {
     /// Number of samples of the epoch that all ranks together have consumed: the positions below
     /// it.
     pub consumed: u64,
-    /// Samples per step, over all ranks.
+    /// Samples per step, over all ranks; with buckets the length of their runs, which an epoch
+    /// keeps.
     pub global_batch: u32,
 }
 

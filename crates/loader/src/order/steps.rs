@@ -1,5 +1,6 @@
 //! Steps: the positions of an epoch that a rank takes at each step of the training.
 use super::assign::assign;
+use super::bucketed::Runs;
 use super::epoch::Order;
 use super::key::{Purpose, derive};
 use super::owners::Owners;
@@ -81,6 +82,9 @@ pub struct Row {
 pub struct Steps {
     pub(crate) batching: Batching,
     pub(crate) n_samples: u64,
+    /// Runs of positions that no step crosses: one, or those of buckets.
+    runs: Runs,
+    has_buckets: bool,
     pub(crate) seed: u64,
     pub(crate) epoch: u64,
     /// Hash of everything that a state must match, except the dataset.
@@ -136,6 +140,8 @@ impl Steps {
         Ok(Self {
             batching,
             n_samples: order.len(),
+            runs: order.runs(),
+            has_buckets: order.has_buckets(),
             seed: order.seed(),
             epoch: order.epoch(),
             fingerprint: order.fingerprint(0),
@@ -165,7 +171,7 @@ impl Steps {
     /// Returns the number of steps in the epoch: the same on every rank, after any failures.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.end().div_ceil(self.batch())
+        self.runs.steps_before(self.end(), self.batch())
     }
 
     /// Returns true if the epoch has no steps.
@@ -177,10 +183,10 @@ impl Steps {
     /// Returns this rank's rows of a step; none from the end of the epoch on.
     #[must_use]
     pub fn rows(&self, step: u64) -> Vec<Row> {
-        let Some(start) = step.checked_mul(self.batch()).filter(|start| *start < self.end()) else {
-            return Vec::new();
-        };
-        self.rows_from(start)
+        match step < self.len() {
+            true => self.rows_from(self.start_of(step)),
+            false => Vec::new(),
+        }
     }
 
     /// Returns the number of samples per step.
@@ -192,6 +198,7 @@ impl Steps {
     /// Returns the position after the last one of any step.
     pub(crate) fn end(&self) -> u64 {
         match self.batching.last {
+            Last::Drop if self.has_buckets => self.runs.end_of_complete(),
             Last::Drop => self.n_samples - self.n_samples % self.batch(),
             Last::Short | Last::Pad => self.n_samples,
         }
@@ -199,15 +206,41 @@ impl Steps {
 
     /// Returns the position after those of the step that contains `start`.
     pub(crate) fn end_of_step(&self, start: u64) -> u64 {
-        let end = (start / self.batch()).saturating_add(1).saturating_mul(self.batch());
-        end.min(self.n_samples)
+        let run = self.runs.around(start);
+        let within = start.saturating_sub(run.start);
+        let end = (within / self.batch()).saturating_add(1).saturating_mul(self.batch());
+        run.start.saturating_add(end).min(run.end)
+    }
+
+    /// Returns the number of the step that contains `start`.
+    pub(crate) fn step_of(&self, start: u64) -> u64 {
+        self.runs.steps_before(start.saturating_add(1), self.batch()).saturating_sub(1)
+    }
+
+    /// Returns the first position of a step; the end of the epoch if it has fewer.
+    pub(crate) fn start_of(&self, step: u64) -> u64 {
+        self.runs.start_of(step, self.batch())
+    }
+
+    /// Returns the bucket of the step that contains `start`; 0 without buckets.
+    pub(crate) fn bucket(&self, start: u64) -> u16 {
+        self.runs.bucket(start)
+    }
+
+    /// Returns the number of samples that states count in the field of the batch: with buckets the
+    /// length of a run, which an epoch keeps.
+    pub(crate) fn batch_of_state(&self) -> u32 {
+        match self.has_buckets {
+            true => u32::try_from(self.runs.len()).unwrap_or(u32::MAX),
+            false => self.batching.global_batch,
+        }
     }
 
     /// Returns this rank's rows of the step that begins at `start`: at a multiple of the batch, or
     /// within one at the point where a run with another batch stopped.
     pub(crate) fn rows_from(&self, start: u64) -> Vec<Row> {
         let n_valid = self.end_of_step(start).saturating_sub(start);
-        let step = start / self.batch();
+        let step = self.step_of(start);
         let key = derive(self.seed, Purpose::Batch, [self.epoch, step]);
         let permutation = Permutation::new(n_valid, key);
         let valid = self.share(n_valid);
@@ -227,7 +260,9 @@ impl Steps {
             // padding rows of all ranks are numbered from zero.
             let whole = self.share(self.batch());
             let padding = whole.start - valid.start..whole.end - valid.end;
-            let wrapped = |at: u64| at.checked_rem(self.n_samples).unwrap_or_default();
+            // Of the same bucket; without buckets these are the first positions of the epoch.
+            let Range { start, end } = self.runs.around(start);
+            let wrapped = |at: u64| start + at.checked_rem(end - start).unwrap_or_default();
             rows.extend(padding.map(|at| Row { position: wrapped(at), valid: false }));
         }
         rows

@@ -7,7 +7,8 @@ dataset of shards, and ``log`` lists its versions.
 
 ``Dataset`` opens a packed dataset or a folder of images as a sequence, which can be narrowed to some
 of its samples; ``concat`` and ``mix`` join several. ``Loader`` makes batches of it for training;
-``sampling=`` chooses and orders the samples of an epoch, and ``Ranks``, ``Skip``, ``Cache``,
+``sampling=`` chooses and orders the samples of an epoch, ``Buckets`` and ``Patches`` are sizes of its
+images, and ``Ranks``, ``Skip``, ``Cache``,
 ``Storage``, ``Prefetch``, ``Objects``, ``Cuda`` and ``Output`` are groups of its other options.
 ``Writer`` packs samples one at a time, and ``pack`` accepts whole sequences of samples as well as
 paths. ``decode`` turns the bytes of image files into arrays.
@@ -76,6 +77,7 @@ from fdconvert._sampling import (
     Weighted,
     Windowed,
 )
+from fdconvert._sizes import Buckets, Patches
 from fdconvert._writer import Writer
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ __all__ = [
     "Balanced",
     "Batch",
     "BatchObjects",
+    "Buckets",
     "Cache",
     "Cuda",
     "DataError",
@@ -99,6 +102,7 @@ __all__ = [
     "Objects",
     "Order",
     "Output",
+    "Patches",
     "Prefetch",
     "Quarantine",
     "Ranks",

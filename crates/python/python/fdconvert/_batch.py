@@ -1,6 +1,7 @@
 """Batches of a loader, with the objects in their rows and the geometry of their images."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,8 @@ class BatchObjects:
 
     ``points`` are the points of all polygons. ``polygon_offsets`` says where each polygon begins,
     and ``polygon_objects`` which object it belongs to. ``runs``, ``run_offsets`` and ``run_objects``
-    do the same for masks stored as run lengths, and ``run_size`` is their height and width.
+    do the same for masks stored as run lengths, and ``run_size`` is their height and width: one pair,
+    or with ``sizes="own"`` one for each row.
 
     A member that no sample of the batch has is ``None``. If only some samples have it, the objects of
     the others get ``category`` and ``id`` -1, ``iscrowd`` 0, ``area`` NaN, and keypoints of
@@ -45,6 +47,7 @@ class BatchObjects:
         masks: list[dict[str, Any] | None] = [None] * (end - begin)
         if self.runs is not None:
             size, objects = self.run_size.tolist(), self.run_objects.tolist()
+            size = size[row] if isinstance(size[0], list) else size
             first, last = bisect_left(objects, begin), bisect_left(objects, end)
             offsets = self.run_offsets[first : last + 1].tolist()
             for at, start, stop in zip(objects[first:last], offsets, offsets[1:], strict=False):
@@ -77,13 +80,13 @@ class BatchObjects:
         return polygons
 
     def to_torchvision(
-        self, canvas_size: tuple[int, int] | None = None
+        self, canvas_size: tuple[int, int] | Sequence[tuple[int, int]] | None = None
     ) -> list[dict[str, Any]]:
         """Return the objects of each row as torchvision's detection models take them, in tensors.
 
         Each dictionary has ``boxes`` and ``labels``, and ``area``, ``iscrowd`` and ``keypoints`` if
         objects have them. ``labels`` are the categories counted from 1, because 0 is the background.
-        ``canvas_size``, the height and width of the rows, adds ``masks`` drawn from run lengths and
+        ``canvas_size``, the height and width of the rows or of each row, adds ``masks`` drawn from run lengths and
         polygons; polygons need ``pycocotools``.
         """
         from fdconvert._detection import targets
@@ -122,6 +125,9 @@ class Batch:
     several views has them as first dimension, or as second with ``view_layout="rows"``. What follows
     the image (masks, further images, objects and ``geometry``) is then a list with one for each view,
     and a dictionary of these with several names.
+
+    With ``sizes="own"`` ``images`` is a list with an array for each row, and with ``sizes=Patches(...)``
+    a dictionary of ``patches``, ``patch_coord`` and ``patch_valid``.
 
     ``step`` is the number of the batch in its epoch, and ``state`` the position after it, for
     resuming. ``geometry`` is a ``Geometry``, if ``geometry=True``, ``masks``,

@@ -1,5 +1,6 @@
 """Objects of a batch as targets for torchvision's detection models. Imports torch when called."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from fdconvert._batch import BatchObjects
@@ -9,8 +10,10 @@ LISTS = ("boxes", "area", "iscrowd", "keypoints")
 """What targets have under the names of ``BatchObjects``, in the order of objects."""
 
 
-def targets(objects: BatchObjects, canvas_size: tuple[int, int] | None) -> list[dict[str, Any]]:
-    """Return a target for each row, with masks of that height and width if given."""
+def targets(
+    objects: BatchObjects, canvas_size: tuple[int, int] | Sequence[tuple[int, int]] | None
+) -> list[dict[str, Any]]:
+    """Return a target for each row, with masks of that height and width, or of those of rows."""
     try:
         import torch
     except ImportError as error:
@@ -24,15 +27,17 @@ def targets(objects: BatchObjects, canvas_size: tuple[int, int] | None) -> list[
     lists = {name: found[name] for name in LISTS if found[name] is not None}
     lists["labels"] = category + 1
     offsets = found["offsets"].tolist()
-    drawn = _drawings(found, canvas_size) if canvas_size is not None else {}
+    sizes = None if canvas_size is None else _sizes(canvas_size, len(offsets) - 1)
+    drawn = {} if sizes is None else _drawings(found, sizes)
     rows = []
-    for begin, end in zip(offsets, offsets[1:], strict=False):
+    for number, (begin, end) in enumerate(zip(offsets, offsets[1:], strict=False)):
         row = {name: it[begin:end] for name, it in lists.items()}
-        if canvas_size is not None:
-            masks = torch.zeros((end - begin, *canvas_size), dtype=torch.uint8)
+        if sizes is not None:
+            size = sizes[number]
+            masks = torch.zeros((end - begin, *size), dtype=torch.uint8)
             for at in range(begin, end):
                 if at in drawn:
-                    masks[at - begin] = _drawn(torch, drawn[at], *canvas_size)
+                    masks[at - begin] = _drawn(torch, drawn[at], *size)
             row["masks"] = masks
         rows.append(row)
     return rows
@@ -42,7 +47,17 @@ def _tensor(torch: Any, column: Any) -> Any:
     return column if column is None or torch.is_tensor(column) else torch.from_dlpack(column)
 
 
-def _drawings(found: dict[str, Any], canvas_size: tuple[int, int]) -> dict[int, Any]:
+def _sizes(canvas_size: Any, n_rows: int) -> list[tuple[int, int]]:
+    """Return the height and width of each row."""
+    listed = list(canvas_size)
+    if len(listed) == 2 and all(hasattr(side, "__index__") for side in listed):
+        return [(int(listed[0]), int(listed[1]))] * n_rows
+    if len(listed) != n_rows:
+        raise UsageError(f"canvas_size: {len(listed)} sizes for {n_rows} rows")
+    return [(int(height), int(width)) for height, width in listed]
+
+
+def _drawings(found: dict[str, Any], sizes: list[tuple[int, int]]) -> dict[int, Any]:
     """Return for each object its run lengths as a tensor, or else a list of polygons."""
     drawn: dict[int, Any] = {}
     if found["points"] is not None:
@@ -51,10 +66,12 @@ def _drawings(found: dict[str, Any], canvas_size: tuple[int, int]) -> dict[int, 
         for at, start, stop in zip(members, offsets, offsets[1:], strict=False):
             drawn.setdefault(at, []).append(found["points"][start:stop])
     if found["runs"] is not None:
-        size = tuple(found["run_size"].tolist())
-        if size != tuple(canvas_size):
-            what = f"masks of these rows have height and width {size}, not {tuple(canvas_size)}"
-            raise UsageError(f"canvas_size: {what}")
+        stored = found["run_size"].tolist()
+        for at, size in enumerate(sizes):
+            own = tuple(stored[at] if isinstance(stored[0], list) else stored)
+            if own != size:
+                what = f"masks of these rows have height and width {own}, not {size}"
+                raise UsageError(f"canvas_size: {what}")
         offsets = found["run_offsets"].tolist()
         members = found["run_objects"].tolist()
         for at, start, stop in zip(members, offsets, offsets[1:], strict=False):

@@ -123,14 +123,21 @@ def _first_view(batch: "Batch") -> Any:
 
 def _pictures(images: Any, n_rows: int) -> Iterable[bytes | None]:
     """Return a PNG of each row; ``None`` for arrays that are not pictures."""
+    if isinstance(images, list):
+        # Rows of their own sizes.
+        return [picture for row in images for picture in _of_array(row, 1, (1,))]
+    return _of_array(images, n_rows, ())
+
+
+def _of_array(images: Any, n_rows: int, before: tuple[int, ...]) -> list[bytes | None]:
     try:
         view = memoryview(_host(images))
-        shape: tuple[int, ...] = tuple(view.shape or ())
+        shape: tuple[int, ...] = before + tuple(view.shape or ())
         content = view.tobytes()
     except (TypeError, ValueError):
         return [None] * n_rows
     letter = view.format.lstrip("@=<")
-    if len(shape) != 4 or letter not in _FORMATS or 3 not in (shape[1], shape[3]):
+    if len(shape) != 4 or letter not in _FORMATS or 3 not in (shape[1], shape[3]) or 0 in shape:
         return [None] * n_rows
     n_values = shape[1] * shape[2] * shape[3]
     n_bytes = n_values * struct.calcsize(f"={letter}")
@@ -142,7 +149,7 @@ def _pictures(images: Any, n_rows: int) -> Iterable[bytes | None]:
         [y * width + x for x in range(0, width, step)] for y in range(0, height, step)
     ]
     of_pixel, of_channel = (3, 1) if channels_last else (1, height * width)
-    pictures = []
+    pictures: list[bytes | None] = []
     for row in range(n_rows):
         values = struct.unpack_from(f"={n_values}{letter}", content, row * n_bytes)
         chosen = [

@@ -38,7 +38,8 @@ from fdconvert._outputs import (
 )
 from fdconvert._ranks import check_ranks, rank_of_process
 from fdconvert._sampling import Sampling, Sequential, Shuffle, engine_of
-from fdconvert._views import ONLY, Functions, Views, by_group, groups_of, lists_of, masks_of, not_on_gpu
+from fdconvert._sizes import Sizes, sizes_of
+from fdconvert._views import ONLY, Functions, ViewGroup, Views, by_group, groups_of, lists_of, masks_of, not_on_gpu
 from fdconvert.transforms import Transform
 
 Pair: TypeAlias = tuple[Any, ...]
@@ -67,6 +68,7 @@ class Loader:
     - ``transform``: a list of ``fdconvert.transforms``; by default ``[Resize(256), CenterCrop(224)]``.
     - ``views``: how often each image is drawn from ``transform``, or ``{name: (number, list)}``.
     - ``view_layout``: ``"views"`` for arrays of (views, rows, ...), or ``"rows"`` for (rows, views, ...).
+    - ``sizes``: ``Buckets(...)``, ``Patches(...)`` or ``"own"`` for images that keep their shape.
     - ``sampling``: how the samples of an epoch are chosen and ordered, such as ``Sequential()``.
     - ``label``: the field with the labels; ``"auto"`` is that of the dataset, ``None`` means no labels.
     - ``classes``: the class names in the order of their numbers; by default those of the dataset.
@@ -103,6 +105,7 @@ class Loader:
         transform: Iterable[Transform] | None = None,
         views: Views | None = None,
         view_layout: Literal["views", "rows"] = "views",
+        sizes: Sizes = "one",
         sampling: Sampling = SHUFFLE,
         label: str | None = "auto",
         classes: Sequence[str] | None = None,
@@ -130,6 +133,10 @@ class Loader:
         _check_output(output, kind, on_device=cuda is not None)
         self._rank_is_given = ranks.world_size is not None
         rank, world_size = rank_of_process(ranks)
+        flat_sizes, batch_size = sizes_of(sizes, batch_size)
+        self._has_sizes = sizes != "one"
+        if self._has_sizes and transform is None and views is None:
+            transform = []
         plain: dict[str, Any] = {
             "batch_size": batch_size,
             "seed": seed,
@@ -151,10 +158,11 @@ class Loader:
             raise UsageError("transform: rows on a GPU are no NumPy arrays; use Function(f, batch=True)")
         if output.out is not None and [it.n_views for it in self._groups] != [1]:
             raise UsageError("Output.out: it holds one view of each image; leave `views` out")
+        _check_sizes(flat_sizes["sizes"], output, self._groups)
         is_default = transform is None and views is None
         lists = [] if is_default else [(it.name, it.n_views, it.spec) for it in self._groups]
         engine = plain | {"sampling": engine_of(sampling), "views": lists, "masks": masks_of(masks)}
-        engine |= objects_of(objects) | ranks_of(ranks, rank, world_size) | errors_of(errors)
+        engine |= flat_sizes | objects_of(objects) | ranks_of(ranks, rank, world_size) | errors_of(errors)
         engine |= prefetch_of(prefetch) | cache_of(cache) | storage_of(storage) | device_of(cuda)
         engine["nvjpeg"] = None if cuda is None else nvjpeg()
         # What a pickled loader is made of: with this rank and kind of arrays, without the exchange.
@@ -162,6 +170,7 @@ class Loader:
             "transform": transform,
             "views": lists_of(self._groups) if isinstance(views, Mapping) else views,
             "masks": dict(engine["masks"]),
+            "sizes": sizes,
             "sampling": sampling,
             "objects": objects,
             "ranks": Ranks(rank, world_size, ranks.last, ranks.locality),
@@ -422,6 +431,9 @@ class Loader:
     def _converted(self, array: Any) -> Any:
         return array if is_no_array(array) else self._convert(array)
 
+    def _converted_images(self, images: Any) -> Any:
+        return [self._convert(row) for row in images] if isinstance(images, list) else self._convert(images)
+
     def _geometry(self, view: dict[str, Any]) -> Geometry:
         return Geometry(**{name: self._convert(array) for name, array in view.items()})
 
@@ -462,7 +474,7 @@ class Loader:
         labels, samples, valid, substituted = map(self._converted, arrays)
         images = images if isinstance(images, dict) else {ONLY: images}
         try:
-            images = self._functions.apply(images, self._convert)
+            images = self._functions.apply(images, self._converted_images)
         except BaseException:
             # The engine has moved on, but the batch was not delivered.
             self._failed_at = self._delivered
@@ -485,6 +497,8 @@ class Loader:
             pin = self._pin
             if isinstance(images, dict):
                 images = {name: pin(group) for name, group in images.items()}
+            elif isinstance(images, list):
+                images = [pin(row) for row in images]
             elif images is not None:
                 images = pin(images)
             labels = labels if is_no_array(labels) else self._pin(labels)
@@ -540,6 +554,18 @@ def _class_list(classes: Any) -> Any:
     if isinstance(classes, (set, frozenset)):
         raise TypeError("classes: a set has no order, and the order gives the numbers; pass a list")
     return classes if classes is None or isinstance(classes, str) else list(classes)
+
+
+def _check_sizes(sizes: str, output: Output, groups: Sequence[ViewGroup]) -> None:
+    """Refuse what batches of several sizes cannot have."""
+    if sizes == "one":
+        return
+    if output.out is not None:
+        raise UsageError("Output.out: it has the form of a batch, and these have several; leave `sizes` out")
+    if sizes != "buckets" and any(not it.batch for group in groups for it in group.functions):
+        raise UsageError("transform: rows of their own sizes are no array; use Function(f, batch=True)")
+    if sizes == "patches" and any(group.functions for group in groups):
+        raise UsageError("transform: Function works on images, and these are patches; leave it out")
 
 
 def _check_output(output: Output, kind: str, *, on_device: bool) -> None:

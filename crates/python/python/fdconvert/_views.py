@@ -84,6 +84,7 @@ def lists_of(groups: Sequence[ViewGroup]) -> Views:
 
 ON_GPU = {
     "CenterCrop",
+    "Cover",
     "Normalize",
     "RandomCrop",
     "RandomEqualize",
@@ -158,7 +159,12 @@ class Functions:
             # Its bits came as whole numbers.
             import torch
 
-            found[name] = found[name].view(torch.bfloat16)
+            name = "patches" if name not in found else name
+            bits: Any = found[name]
+            if isinstance(bits, list):
+                found[name] = [row.view(torch.bfloat16) for row in bits]
+            else:
+                found[name] = bits.view(torch.bfloat16)
         for group in self._groups:
             for function in (it for it in group.functions if it.batch):
                 changed = function.function(found[group.name])

@@ -16,7 +16,7 @@ pub(crate) use device::DeviceArray;
 
 use crate::error::UsageError;
 use fdconvert_core::{ArraySpec, DType};
-use fdconvert_loader::{Batch, DType as PixelType, GroupImages, Shape};
+use fdconvert_loader::{Batch, DType as PixelType, GroupImages, Patches, Shape};
 use memory::Memory;
 use pyo3::{
     buffer::{PyBuffer, PyUntypedBuffer},
@@ -203,6 +203,36 @@ impl Array {
         let pieces = Memory::of_batch(batch, &ranges, lent);
         let arrays = groups.into_iter().zip(pieces);
         arrays.map(|((name, spec, _), memory)| Ok((name, Self::with(memory, &spec)?))).collect()
+    }
+
+    /// Takes over the images of a batch with rows of their own sizes, an array for each.
+    pub(crate) fn of_rows(batch: Batch, lent: &Arc<AtomicUsize>) -> PyResult<Vec<Self>> {
+        let rows = batch.rows().map(|row| {
+            let mut spec = images_spec(row.shape);
+            spec.shape.remove(0);
+            check_len(row.bytes.len(), &spec)?;
+            Ok((spec, row.offset..row.offset + row.bytes.len()))
+        });
+        let (specs, ranges): (Vec<_>, Vec<_>) =
+            rows.collect::<PyResult<Vec<_>>>()?.into_iter().unzip();
+        let pieces = Memory::of_batch(batch, &ranges, lent);
+        specs.iter().zip(pieces).map(|(spec, memory)| Self::with(memory, spec)).collect()
+    }
+
+    /// Takes over the images of a batch of patches: an array of rows, patches, and the numbers of one.
+    pub(crate) fn of_patches(
+        batch: Batch,
+        patches: Patches,
+        lent: &Arc<AtomicUsize>,
+    ) -> PyResult<Self> {
+        let numbers = u64::from(patches.side) * u64::from(patches.side) * 3;
+        let shape = vec![batch.len() as u64, patches.most.into(), numbers];
+        let spec = ArraySpec { dtype: element(batch.shape().dtype), shape, torch: false };
+        let len = batch.images().len();
+        check_len(len, &spec)?;
+        let memory = Memory::of_batch(batch, std::slice::from_ref(&(0..len)), lent).pop();
+        let memory = memory.ok_or_else(|| UsageError::new_err("data: a batch has no memory"))?;
+        Self::with(memory, &spec)
     }
 
     /// Copies the images of a batch to the caller's buffer.

@@ -16,7 +16,15 @@ pub(super) fn to_dict<'py>(py: Python<'py>, batch: &Batch) -> PyResult<Bound<'py
     for (name, column) in batch.fields() {
         let others = (1..).map_while(|view| batch.view_field(view, name)).collect::<Vec<_>>();
         if others.is_empty() {
-            dict.set_item(name, to_object(py, name, column)?)?;
+            let object = to_object(py, name, column)?;
+            if let (Ok(objects), Some(sizes)) = (object.cast::<PyDict>(), batch.row_sizes())
+                && objects.contains("run_size")?
+            {
+                let sides = sizes.iter().flat_map(|(width, height)| [*height, *width]);
+                let bytes = sides.map(i64::from).flat_map(i64::to_ne_bytes);
+                objects.set_item("run_size", array(bytes, DType::I64, &[sizes.len(), 2])?)?;
+            }
+            dict.set_item(name, object)?;
         } else {
             let columns = std::iter::once(column).chain(others);
             let columns = columns.map(|column| to_object(py, name, column));

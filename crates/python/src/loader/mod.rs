@@ -16,7 +16,7 @@ use crate::{
     sample::ROUNDED,
 };
 use fdconvert_core::{ArraySpec, DType, Error};
-use fdconvert_loader::{Batch, Datasets, Loader, Memory, Shape, State, Waited};
+use fdconvert_loader::{Batch, Datasets, Loader, Memory, Shape, Sizes, State, Waited};
 use pyo3::{
     exceptions::PyRuntimeWarning,
     prelude::*,
@@ -311,13 +311,7 @@ impl BatchSource {
             (Memory::Host(_), Some(target)) => {
                 Array::copy_of_batch(py, &batch, target)?.into_pyobject(py)?.into_any()
             }
-            (Memory::Host(_), None) => {
-                let groups = PyDict::new(py);
-                for (name, array) in Array::of_batch(batch, &self.lent)? {
-                    groups.set_item(name, array)?;
-                }
-                groups.into_any()
-            }
+            (Memory::Host(_), None) => images(py, batch, &self.lent)?.into_any(),
         };
         (images, labels, samples, valid, substituted, epoch, step, state, fields, geometry)
             .into_pyobject(py)
@@ -339,6 +333,44 @@ fn raise(error: &Error) -> PyErr {
     raise_spelled(error, names::spelled)
 }
 
+/// Returns the images of a batch: an array for each group of views, a list of arrays of rows of their
+/// own sizes, or patches with their places.
+fn images<'py>(
+    py: Python<'py>,
+    batch: Batch,
+    lent: &Arc<AtomicUsize>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let groups = PyDict::new(py);
+    if batch.sizes() == &Sizes::Own {
+        groups.set_item("images", Array::of_rows(batch, lent)?)?;
+        return Ok(groups);
+    }
+    if let Sizes::Patches(patches) = *batch.sizes() {
+        let most = u64::from(patches.most);
+        let grids: Vec<(u32, u32)> = batch.patches().collect();
+        let shape = vec![grids.len() as u64, most];
+        let (mut places, mut are_valid) = (Vec::new(), Vec::new());
+        for (rows, columns) in grids {
+            let own = (0..rows).flat_map(|row| (0..columns).map(move |column| [row, column]));
+            let n_own = u64::from(rows) * u64::from(columns);
+            let padding = (n_own..most).map(|_| [0; 2]);
+            places.extend(own.chain(padding).flatten().map(i64::from));
+            are_valid.extend((0..most).map(|patch| patch < n_own));
+        }
+        let place_shape = [&shape[..], &[2]].concat();
+        groups.set_item("patch_coord", shaped(places.into_iter(), place_shape)?)?;
+        let spec = ArraySpec { dtype: DType::Bool, shape, torch: false };
+        let bytes = are_valid.into_iter().map(u8::from).collect();
+        groups.set_item("patch_valid", Array::from_vec(bytes, &spec)?)?;
+        groups.set_item("patches", Array::of_patches(batch, patches, lent)?)?;
+        return Ok(groups);
+    }
+    for (name, array) in Array::of_batch(batch, lent)? {
+        groups.set_item(name, array)?;
+    }
+    Ok(groups)
+}
+
 /// Ends a loader, after the other ranks know.
 fn part_with(loader: Option<Loader>) {
     if let Some(mut loader) = loader {
@@ -348,6 +380,10 @@ fn part_with(loader: Option<Loader>) {
 
 fn numbers(numbers: impl ExactSizeIterator<Item = i64>) -> PyResult<Array> {
     let shape = vec![numbers.len() as u64];
+    shaped(numbers, shape)
+}
+
+fn shaped(numbers: impl Iterator<Item = i64>, shape: Vec<u64>) -> PyResult<Array> {
     let bytes: Vec<u8> = numbers.flat_map(i64::to_ne_bytes).collect();
     Array::from_slice(&bytes, &ArraySpec { dtype: DType::I64, shape, torch: false })
 }

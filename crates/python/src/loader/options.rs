@@ -3,7 +3,8 @@ use super::{exchange::PyExchange, names, sampling};
 use crate::{error::UsageError, transform};
 use fdconvert_loader::{
     Access, CachePolicy, DeviceDecoder, DeviceOptions, Exchange, Failures, Label, Last,
-    MaskOptions, ObjectOptions, OnError, Options, ViewGroup, ViewLayout, World, research::LIQUID,
+    MaskOptions, ObjectOptions, OnError, Options, Patches, SizeBuckets, Sizes, ViewGroup,
+    ViewLayout, World, research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
@@ -64,6 +65,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
             "rows" => ViewLayout::Rows,
             other => return unknown("view_layout", other, "\"views\", \"rows\""),
         })
+        .sizes(sizes(options)?)
         .label(label(options)?)
         .classes(classes(options)?)
         .fields(texts(options, "fields")?)
@@ -111,6 +113,24 @@ fn views(options: &Bound<'_, PyDict>) -> PyResult<Vec<ViewGroup>> {
         Ok(ViewGroup::new(name, n_views, transform::list(&json)?))
     };
     groups.into_iter().map(group).collect()
+}
+
+fn sizes(options: &Bound<'_, PyDict>) -> PyResult<Sizes> {
+    Ok(match get::<String>(options, "sizes")?.as_str() {
+        "one" => Sizes::One,
+        "own" => Sizes::Own,
+        "buckets" => {
+            let sizes: Vec<[u32; 2]> = get(options, "buckets")?;
+            let buckets = SizeBuckets::new(sizes);
+            let buckets = buckets.map_err(|error| UsageError::new_err(error.to_string()))?;
+            Sizes::Buckets(buckets.random(get::<String>(options, "bucket_crop")? == "random"))
+        }
+        "patches" => {
+            let (most, side) = get(options, "patches")?;
+            Sizes::Patches(Patches { most, side })
+        }
+        other => return unknown("sizes", other, "\"one\", \"own\", \"buckets\", \"patches\""),
+    })
 }
 
 /// Reads the fields that are masks, with the value around each.

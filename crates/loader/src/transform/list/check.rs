@@ -118,6 +118,13 @@ impl TransformList {
         Ok(output)
     }
 
+    /// Returns true if images of any size have the same size afterwards.
+    pub(crate) fn keeps_sizes(&self) -> bool {
+        // Sides that no transform is likely to name.
+        let size = Some((7919, 6133));
+        size_of(self.changes(), size) == size
+    }
+
     /// Returns true if all transforms are cuts, resizes and flips.
     pub(crate) fn only_resamples(&self) -> bool {
         self.changes().iter().all(|transform| {
@@ -128,6 +135,7 @@ impl TransformList {
                     | Transform::RandomCrop { .. }
                     | Transform::RandomResizedCrop { .. }
                     | Transform::ScaleJitter { .. }
+                    | Transform::Cover { .. }
                     | Transform::RandomHorizontalFlip { .. }
                     | Transform::RandomVerticalFlip { .. }
             )
@@ -177,7 +185,7 @@ impl TransformList {
     }
 
     /// Returns the form of an image of this size.
-    pub(super) fn of_size(&self, size: (u32, u32)) -> Output {
+    pub(crate) fn of_size(&self, size: (u32, u32)) -> Output {
         let Self { dtype, layout, normalise, .. } = *self;
         Output { size, dtype, layout, normalise }
     }
@@ -236,7 +244,7 @@ impl Transform {
             };
         }
         names!(
-            Resize CenterCrop RandomCrop RandomResizedCrop ScaleJitter Letterbox Pad
+            Resize CenterCrop RandomCrop RandomResizedCrop ScaleJitter Letterbox Cover Pad
             RandomHorizontalFlip RandomVerticalFlip RandomRotation RandomAffine RandomPerspective
             ColorJitter Grayscale RandomGrayscale GaussianBlur RandomInvert RandomPosterize
             RandomSolarize RandomAdjustSharpness RandomAutocontrast RandomEqualize RandomErasing
@@ -252,7 +260,8 @@ impl Transform {
             | Self::CenterCrop { size: [height, width] }
             | Self::RandomCrop { size: [height, width], .. }
             | Self::RandomResizedCrop { size: [height, width], .. }
-            | Self::Letterbox { size: [height, width], .. } => Some((*width, *height)),
+            | Self::Letterbox { size: [height, width], .. }
+            | Self::Cover { size: [height, width], .. } => Some((*width, *height)),
             Self::Resize { size: short, max_size, .. } => {
                 let [height, width] = resized(size?, *short, *max_size);
                 Some((width, height))
@@ -334,7 +343,9 @@ impl Transform {
                     (_, max_size) => side("max_size", max_size.as_slice()),
                 }
             }
-            Self::CenterCrop { size } | Self::Letterbox { size, .. } => side("size", size),
+            Self::CenterCrop { size } | Self::Letterbox { size, .. } | Self::Cover { size, .. } => {
+                side("size", size)
+            }
             Self::RandomCrop { size, padding, .. } => {
                 side("size", size)?;
                 padding_is_sound(name, padding.unwrap_or_default())

@@ -131,6 +131,19 @@ impl Drawing {
                     self.push(Change::Pad { padding, fill: *fill, padding_mode });
                 }
             }
+            Transform::Cover { size, random } => {
+                let [rows, columns] = covering(self.size, *size);
+                self.push(bilinear([rows, columns]));
+                let [height, width] = *size;
+                let mut start = |side: u32, cut: u32| match random {
+                    true => stream.below(u64::from(side - cut) + 1) as i64,
+                    false => middle(side, cut),
+                };
+                let (top, left) = (start(rows, height), start(columns, width));
+                if [rows, columns] != *size {
+                    self.push(Change::Crop { top, left, height, width });
+                }
+            }
             Transform::Pad { padding, fill, padding_mode } => {
                 self.pad(*padding, *fill, *padding_mode);
             }
@@ -411,6 +424,19 @@ pub(super) fn resized(
         (short, long) = (share(max_size, short, long).max(1), max_size);
     }
     if width <= height { [long, short] } else { [short, long] }
+}
+
+/// Returns the height and width, in the proportions of an image, that just cover a size.
+fn covering((width, height): (u32, u32), [rows, columns]: [u32; 2]) -> [u32; 2] {
+    let scaled = |side: u32, by: u32, of: u32, least: u32| {
+        let exact = f64::from(side) * f64::from(by) / f64::from(of.max(1));
+        (exact.round_ties_even() as u32).max(least)
+    };
+    if u64::from(width) * u64::from(rows) <= u64::from(height) * u64::from(columns) {
+        [scaled(height, columns, width, rows), columns]
+    } else {
+        [rows, scaled(width, rows, height, columns)]
+    }
 }
 
 /// Returns the start of a centred cut, negative if it is larger than the image: torchvision rounds

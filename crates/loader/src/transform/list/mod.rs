@@ -104,6 +104,14 @@ pub enum Transform {
         #[serde(default)]
         fill: Fill,
     },
+    /// Resizes so that the image covers a size, and cuts out the middle; not torchvision's.
+    Cover {
+        /// Height and width.
+        size: [u32; 2],
+        /// Whether to cut at a random place instead.
+        #[serde(default)]
+        random: bool,
+    },
     /// Adds rows and columns.
     Pad {
         /// Columns and rows on the sides.

@@ -40,6 +40,7 @@ from fdconvert.transforms._colours import (
 )
 from fdconvert.transforms._geometry import (
     CenterCrop,
+    Cover,
     Letterbox,
     Pad,
     RandomAffine,
@@ -78,6 +79,7 @@ __all__ = [
     "AugMix",
     "AutoAugment",
     "CenterCrop",
+    "Cover",
     "ColorJitter",
     "CutMix",
     "Function",

@@ -97,6 +97,13 @@ class Letterbox(Transform):
         super().__init__(size=size_of(size), fill=fill_of(fill))
 
 
+class Cover(Transform):
+    """Resize so that the image covers ``size``, and cut out the middle, or ``random``: any part."""
+
+    def __init__(self, size: Size, random: bool = False) -> None:
+        super().__init__(size=size_of(size), random=random)
+
+
 class Pad(Transform):
     """Add rows and columns: on all sides, left/right and top/bottom, or left, top, right, bottom."""
 
