@@ -163,6 +163,9 @@ fn print(dataset: &Path, edited: &Edited, common: Common, session: &Session) -> 
             text.push_str(&format!("    {}: {}\n", Shown(&skipped.key), Shown(&reason)));
         }
     }
+    for remark in &edited.remarks {
+        text.push_str(&format!("  note     {}\n", output::remark(remark)));
+    }
     session.print(&text)?;
     Ok(outcome)
 }

@@ -116,7 +116,7 @@ pub(crate) fn merge(args: &MergeArgs, session: &Session) -> Result<Outcome> {
     if args.common.json {
         session.print_document(&merged.document(&args.out))?;
     } else if !args.common.quiet {
-        let text = format!(
+        let mut text = format!(
             "merged {} in {}, {}, into {}; {} skipped\n  checked   all shards against their records \
              in {seconds:.2} s\n",
             output::counted(n_samples, "sample"),
@@ -125,6 +125,9 @@ pub(crate) fn merge(args: &MergeArgs, session: &Session) -> Result<Outcome> {
             output::path(&args.out),
             skipped.len(),
         );
+        for remark in &merged.remarks {
+            text.push_str(&format!("  note      {}\n", output::remark(remark)));
+        }
         session.print(&text)?;
     }
     Ok(if skipped.is_empty() { Outcome::Complete } else { Outcome::DataProblems })

@@ -1,7 +1,8 @@
 //! The next version of a dataset of several files: its manifest, from kept and staged ones.
-use super::manifest::{Manifest, NAME, ShardFacts, name, parsed};
+use super::card;
+use super::manifest::{Manifest, NAME, Named, ShardFacts, name, parsed};
 use crate::shards::versions::{
-    self, Commit, EditFacts, current, faster, number, recover, without_manifest,
+    self, Commit, EditFacts, current, faster, number, recover, stage_file, without_manifest,
 };
 use fdconvert_core::{Common, Edit, Error, LogEntry, NextShard, Result, Shard, Version};
 use fdconvert_storage::fingerprint_hex;
@@ -15,12 +16,16 @@ pub(crate) fn version(out: &Path) -> Result<Version> {
     let shard = |facts: &ShardFacts| {
         let start = end;
         end += facts.samples;
-        let (_, number) = parsed(&facts.name).ok_or_else(|| {
+        let named = parsed(&facts.name).ok_or_else(|| {
             let name = &facts.name;
             let what = format!("the shard `{name}` is not called as fdconvert calls shards");
             Error::usage("dataset", what)
         })?;
-        Ok(Shard { number, of: 0, samples: start..end, split: facts.split.clone() })
+        let Named { number, mut of, .. } = named;
+        if of == 0 {
+            of = manifest.shards.iter().filter(|shard| shard.split == facts.split).count();
+        }
+        Ok(Shard { number, of, samples: start..end, split: facts.split.clone() })
     };
     let shards = manifest.shards.iter().map(shard).collect::<Result<Vec<_>>>()?;
     let Manifest { fingerprint, schema, provenance, edit, .. } = manifest;
@@ -30,7 +35,7 @@ pub(crate) fn version(out: &Path) -> Result<Version> {
 }
 
 /// See [`Format::edit`](fdconvert_core::Format::edit).
-pub(crate) fn edit(edit: &Edit<'_>) -> Result<LogEntry> {
+pub(crate) fn edit(edit: &Edit<'_>, with_card: bool) -> Result<LogEntry> {
     let (text, path) = current(edit.out, NAME)?;
     let base = Manifest::parse(&text, &path)?;
     if base.fingerprint != edit.base {
@@ -69,6 +74,11 @@ pub(crate) fn edit(edit: &Edit<'_>) -> Result<LogEntry> {
             after.schema.clone_from(&staged.schema);
         }
         after.provenance.skipped.extend_from_slice(&staged.provenance.skipped);
+    }
+    // That of the staged files alone.
+    card::remove(edit.stage)?;
+    if with_card && !card::is_of_user(edit.out)? {
+        stage_file(edit.stage, card::NAME, &card::text(&after))?;
     }
     let names: BTreeSet<String> = after.names().collect();
     let removes = base.names().filter(|name| !names.contains(name)).collect();

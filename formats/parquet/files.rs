@@ -253,9 +253,14 @@ fn of_name(path: &Path) -> String {
 }
 
 /// Returns true if the file name has one of the extensions.
-pub(crate) fn is_named(path: &Path) -> bool {
+pub(crate) fn has_extension(path: &Path) -> bool {
     let is_one = |extension: &OsStr| EXTENSIONS.iter().any(|it| extension.eq_ignore_ascii_case(it));
-    path.extension().is_some_and(is_one) && !is_hidden(path)
+    path.extension().is_some_and(is_one)
+}
+
+/// Returns true if a file with that name belongs to a dataset.
+pub(crate) fn is_named(path: &Path) -> bool {
+    has_extension(path) && !is_hidden(path)
 }
 
 pub(crate) fn is_hidden(path: &Path) -> bool {

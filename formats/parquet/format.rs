@@ -1,12 +1,12 @@
 use super::{
     ParquetReader,
-    files::{Listing, is_parquet},
+    files::{Listing, has_extension, is_parquet},
     layout::{FORMAT, MAX_VALUE_BYTES},
     manifest::NAME,
 };
 #[cfg(feature = "write")]
 use super::{
-    edit, shards,
+    card, edit, shards,
     writer::{ParquetWriter, finished},
 };
 #[cfg(feature = "write")]
@@ -14,23 +14,31 @@ use crate::shards::existing;
 use crate::sidecars;
 use fdconvert_core::{
     Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, Layout, OpenOptions,
-    OptionValues, Reader, Result, ShardSummary, ShardWriter, option,
+    OptionValues, Reader, Remark, Result, ShardSummary, ShardWriter, option,
 };
 #[cfg(feature = "write")]
 use fdconvert_core::{Complete, Edit, Existing, LogEntry, Shard, Version};
 use fdconvert_storage::place;
+use std::path::Path;
 #[cfg(feature = "write")]
 use std::path::PathBuf;
-use std::{ffi::OsStr, path::Path};
 
 const OPTIONS: &[FormatOption] = &[sidecars::OPTION];
 
 /// The format, with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parquet {
-    pub(crate) croissant: bool,
+    /// `None` if the option is not given: then a folder gets a card, and a file nothing.
+    pub(crate) sidecars: Option<Chosen>,
     /// True for a folder of several files.
     pub(crate) in_shards: bool,
+}
+
+/// The files for other readers that the option names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Chosen {
+    pub(crate) card: bool,
+    pub(crate) croissant: bool,
 }
 
 impl Format for Parquet {
@@ -64,7 +72,9 @@ impl Format for Parquet {
         values.check(FORMAT, OPTIONS)?;
         let mut parquet = *self;
         if let Some(list) = values.choice(sidecars::OPTION.name) {
-            parquet.croissant = has_croissant(list)?;
+            let chosen = sidecars::chosen(list, FORMAT)?;
+            let has = |name| chosen.contains(&name);
+            parquet.sidecars = Some(Chosen { card: has("card"), croissant: has("croissant") });
         }
         Ok(Box::new(parquet))
     }
@@ -96,7 +106,7 @@ impl Format for Parquet {
     }
 
     fn suits(&self, path: &Path) -> bool {
-        path.extension() == Some(OsStr::new(FORMAT))
+        has_extension(path)
     }
 
     fn holds(&self, header: &ImageHeader) -> bool {
@@ -137,7 +147,12 @@ impl Format for Parquet {
 
     #[cfg(feature = "write")]
     fn complete(&self, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
-        if self.in_shards { shards::complete(request) } else { Ok(Vec::new()) }
+        if self.in_shards { shards::complete(request, self.has_card()) } else { Ok(Vec::new()) }
+    }
+
+    #[cfg(feature = "write")]
+    fn notices(&self, out: &Path) -> Vec<Remark> {
+        card::notice(out).into_iter().filter(|_| self.in_shards && self.has_card()).collect()
     }
 
     #[cfg(feature = "write")]
@@ -152,15 +167,22 @@ impl Format for Parquet {
 
     #[cfg(feature = "write")]
     fn edit(&self, request: &Edit<'_>) -> Result<LogEntry> {
-        edit::edit(request)
+        edit::edit(request, self.has_card())
     }
 
     #[cfg(feature = "write")]
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        let Chosen { card, croissant } = self.sidecars.unwrap_or_default();
         if !self.in_shards {
-            return Ok(Box::new(ParquetWriter::create(request, self.croissant)?));
+            if card {
+                let what = "`card` describes a folder of Parquet files, and this is one file, in \
+                            which `datasets` finds its classes and sizes; leave it out";
+                return Err(Error::usage(option::SIDECARS, what)
+                    .cure("to write a folder", option::SHARD_SIZE.with("500MB")));
+            }
+            return Ok(Box::new(ParquetWriter::create(request, croissant)?));
         }
-        if self.croissant {
+        if croissant {
             let what = "`croissant` describes a dataset of one Parquet file; leave it out";
             return Err(Error::usage(option::SIDECARS, what));
         }
@@ -172,14 +194,10 @@ impl Format for Parquet {
     }
 }
 
-/// Returns true if a list of sidecars contains the only one supported.
-fn has_croissant(list: &str) -> Result<bool> {
-    if let Some(word) = list.split(',').map(str::trim).find(|word| ["card", "hf"].contains(word)) {
-        let what = format!(
-            "`{word}` is for tar shards: Hugging Face datasets finds the classes and sizes of a \
-             Parquet file in the file; leave it out"
-        );
-        return Err(Error::usage(option::SIDECARS, what));
+impl Parquet {
+    /// Returns true if a folder gets a card.
+    #[cfg(feature = "write")]
+    fn has_card(&self) -> bool {
+        self.sidecars.is_none_or(|chosen| chosen.card)
     }
-    Ok(sidecars::chosen(list, FORMAT)?.contains(&"croissant"))
 }

@@ -13,6 +13,8 @@ use std::path::Path;
 
 /// Readers of folders of Parquet files pass over names that begin so.
 pub(crate) const NAME: &str = "_fdconvert.json";
+/// The folder with the files, as on the Hub.
+pub(crate) const DATA: &str = "data";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
@@ -39,9 +41,15 @@ pub(crate) struct ShardFacts {
 impl ShardFacts {
     /// Returns the name of its record.
     pub(crate) fn record(&self) -> String {
-        let stem = self.name.strip_suffix(".parquet").unwrap_or(&self.name);
-        format!("{RECORDS}/{stem}.json")
+        record_name(&self.name)
     }
+}
+
+/// Returns the name of a file's record within the dataset.
+pub(crate) fn record_name(name: &str) -> String {
+    let name = name.rsplit_once('/').map_or(name, |(_, name)| name);
+    let stem = name.strip_suffix(".parquet").unwrap_or(name);
+    format!("{RECORDS}/{stem}.json")
 }
 
 impl Manifest {
@@ -96,18 +104,59 @@ impl Manifest {
     }
 }
 
-/// Name of a shard's file: `train-00000.parquet`.
+/// Name of a shard's file within the dataset, as `datasets` names it on the Hub:
+/// `data/train-00000-of-00003.parquet`. The total is 0 where the run did not know it.
 ///
 /// # Errors
 /// `Usage` when the split's name cannot be part of a file name.
 pub(crate) fn name(shard: &Shard) -> Result<String> {
     let split = split_in_names(shard)?;
-    Ok(format!("{split}-{:05}.{FORMAT}", shard.number))
+    Ok(format!("{DATA}/{split}-{:05}-of-{:05}.{FORMAT}", shard.number, shard.of))
 }
 
-/// Split and number in the name of a shard's file.
-pub(crate) fn parsed(name: &str) -> Option<(&str, usize)> {
-    let (split, number) = name.strip_suffix(".parquet")?.rsplit_once('-')?;
-    let is_number = number.len() >= 5 && number.bytes().all(|byte| byte.is_ascii_digit());
-    Some((split, number.parse().ok().filter(|_| is_number && !split.is_empty())?))
+/// What the name of a shard's file says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Named<'a> {
+    pub(crate) split: &'a str,
+    pub(crate) number: usize,
+    /// 0 in a name without a total, as files of earlier versions have it.
+    pub(crate) of: usize,
+}
+
+/// Parses the name of a shard's file, with or without its folder.
+pub(crate) fn parsed(name: &str) -> Option<Named<'_>> {
+    let stem = name.strip_prefix("data/").unwrap_or(name).strip_suffix(".parquet")?;
+    let (rest, of) = match stem.rsplit_once("-of-") {
+        Some((rest, of)) if counted(of).is_some() => (rest, counted(of)?),
+        _ => (stem, 0),
+    };
+    let (split, number) = rest.rsplit_once('-')?;
+    let number = counted(number).filter(|_| !split.is_empty())?;
+    Some(Named { split, number, of })
+}
+
+/// Parses a number of five digits or more.
+fn counted(digits: &str) -> Option<usize> {
+    let is_number = digits.len() >= 5 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| is_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_parsed_as_they_are_made_and_as_earlier_versions_made_them() {
+        let shard =
+            |split: &str, number, of| Shard { number, of, samples: 0..1, split: split.to_owned() };
+        for (split, number, of) in [("train", 2, 3), ("my-own", 0, 0), ("a-of-00001", 123_456, 7)] {
+            let name = name(&shard(split, number, of)).unwrap();
+            assert_eq!(parsed(&name), Some(Named { split, number, of }), "{name}");
+        }
+        let earlier = Named { split: "train", number: 12, of: 0 };
+        assert_eq!(parsed("train-00012.parquet"), Some(earlier));
+        for other in ["train.parquet", "train-1.parquet", "-00001.parquet", "train-00001.pq"] {
+            assert_eq!(parsed(other), None, "{other}");
+        }
+    }
 }

@@ -13,6 +13,8 @@
 mod arrow;
 mod beside;
 mod cache;
+#[cfg(feature = "write")]
+mod card;
 mod cell;
 mod columns;
 #[cfg(feature = "write")]

@@ -3,17 +3,18 @@
 //! A file proves by itself that it is complete, and of which run. A shard whose samples were all
 //! skipped has no file: its record says so.
 use super::{
+    card,
     layout::FORMAT,
-    manifest::{Manifest, NAME, ShardFacts, name, parsed},
+    manifest::{DATA, Manifest, NAME, ShardFacts, name, parsed, record_name},
     record::{self, Record},
     writer::{self, ParquetWriter},
 };
 use crate::shards::{
     RECORDS,
-    existing::{holds_another, is_shared, list_if_there},
+    existing::{holds_another, is_shared, list_if_there, remove_records},
     manifest::publish,
     record::read,
-    record_path, versions,
+    versions,
 };
 use fdconvert_core::{
     Complete, Create, Encoded, Error, Result, Sample, Shard, ShardSummary, ShardWriter, Skipped,
@@ -21,7 +22,7 @@ use fdconvert_core::{
 use fdconvert_storage::{
     Folders, SourceStamp, fingerprint_hex,
     place::{exists, file_len, remove},
-    refuse_link, remove_source_stamp, sync_folder_of,
+    refuse_link, remove_source_stamp,
 };
 use std::{
     collections::{BTreeSet, HashSet},
@@ -53,8 +54,7 @@ fn whole(shard: &Shard) -> Shard {
 }
 
 fn record_of(out: &Path, shard: &Shard) -> Result<PathBuf> {
-    let name = name(shard)?;
-    Ok(record_path(out, name.strip_suffix(".parquet").unwrap_or(&name)))
+    Ok(out.join(record_name(&name(shard)?)))
 }
 
 impl Writer {
@@ -67,7 +67,7 @@ impl Writer {
         if !request.overwrite {
             source.check()?;
         }
-        let mut folders = Folders::make(&[out], &records)?;
+        let mut folders = Folders::make(&[out, &out.join(DATA)], &records)?;
         let whole = whole(shard);
         let inner = Box::new(ParquetWriter::create(&alone(request, &path, &whole), false)?);
         folders.stamp(source)?;
@@ -144,6 +144,7 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     let Create { out, shard, .. } = *request;
     let records = out.join(RECORDS);
     refuse_link(out)?;
+    refuse_link(&out.join(DATA))?;
     refuse_link(&records)?;
     match SourceStamp::new(&records, request.fingerprint, request.stamp).check() {
         Err(Error::Usage { .. }) if request.overwrite => return Ok(None),
@@ -160,21 +161,31 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     writer::finished(&alone(request, &path, &whole(shard)))
 }
 
-/// See [`Format::withdraw`](fdconvert_core::Format::withdraw). The files are the proofs, so they go.
+/// See [`Format::withdraw`](fdconvert_core::Format::withdraw). The files are the proofs, so they go;
+/// with them all others of the dataset that is replaced, as names have the number of shards in them.
 pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
-    let mut last = None;
+    let mut names = named(out);
     for shard in shards {
-        let path = out.join(name(shard)?);
-        remove(&path)?;
-        remove(&record_of(out, shard)?)?;
-        last = Some(path);
+        names.push(name(shard)?);
+        names.push(record_name(&name(shard)?));
     }
-    last.map_or(Ok(()), |path| sync_folder_of(&path))?;
+    let paths: Vec<PathBuf> = names.iter().map(|name| out.join(name)).collect();
+    remove_records(&paths)?;
     remove_manifest(out)
+}
+
+/// Returns the names of the files of the dataset at the output, but for the manifest. One that
+/// cannot be read names none.
+fn named(out: &Path) -> Vec<String> {
+    match Manifest::read(out) {
+        Ok(Some(manifest)) => manifest.names().collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn remove_manifest(out: &Path) -> Result<()> {
     let path = out.join(NAME);
+    card::remove(out)?;
     if exists(&path)? {
         versions::forget(out)?;
         remove(&path)?;
@@ -182,19 +193,34 @@ fn remove_manifest(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// See [`Format::leftovers`](fdconvert_core::Format::leftovers).
+/// See [`Format::leftovers`](fdconvert_core::Format::leftovers). Files that the manifest names are
+/// replaced with it.
 pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
+    let known: HashSet<String> = named(out).into_iter().collect();
+    let mut leftovers = others(out, shards)?;
+    leftovers.retain(|path| !name_below(path, out).is_some_and(|name| known.contains(name)));
+    Ok(leftovers)
+}
+
+/// Lists the files of the same splits that are not those of `shards`.
+fn others(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
     let ours: HashSet<String> = shards.iter().map(name).collect::<Result<_>>()?;
     let splits: BTreeSet<&str> = shards.iter().map(|shard| shard.split.as_str()).collect();
-    let mut leftovers = Vec::new();
-    for (path, _) in list_if_there(out)? {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        let is_shard = parsed(name).is_some_and(|(split, _)| splits.contains(split));
-        if is_shard && !ours.contains(name) {
-            leftovers.push(path);
-        }
+    let mut others = Vec::new();
+    // Earlier versions had no folder of their own for the files.
+    for folder in [out.to_path_buf(), out.join(DATA)] {
+        let listed = list_if_there(&folder)?.into_iter().map(|(path, _)| path);
+        others.extend(listed.filter(|path| {
+            let Some(name) = name_below(path, out) else { return false };
+            let is_shard = parsed(name).is_some_and(|named| splits.contains(named.split));
+            is_shard && !ours.contains(name)
+        }));
     }
-    Ok(leftovers)
+    Ok(others)
+}
+
+fn name_below<'a>(path: &'a Path, out: &Path) -> Option<&'a str> {
+    path.strip_prefix(out).ok()?.to_str()
 }
 
 /// See [`Format::completed`](fdconvert_core::Format::completed).
@@ -208,7 +234,7 @@ pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
 }
 
 /// See [`Format::complete`](fdconvert_core::Format::complete).
-pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
+pub(crate) fn complete(request: &Complete<'_>, with_card: bool) -> Result<Vec<PathBuf>> {
     let out = request.out;
     let fingerprint = fingerprint_hex(request.fingerprint);
     let (schema, provenance) = (request.schema.clone(), request.provenance.clone());
@@ -230,15 +256,16 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         manifest.shards.push(ShardFacts { name, split, samples, bytes });
     }
     let shards: Vec<Shard> = request.shards.iter().map(|(shard, _)| shard.clone()).collect();
-    if let Some(first) = leftovers(out, &shards)?.first() {
+    if let Some(first) = others(out, &shards)?.first() {
         let what = format!(
             "{} is a shard of another run: move it away and run again, which resumes here",
             first.display()
         );
         return Err(Error::usage("output", what));
     }
+    let card = if with_card { card::write(out, &manifest)? } else { None };
     let path = out.join(NAME);
     publish(&path, &manifest.to_json(), request.fingerprint)?;
     remove_source_stamp(&out.join(RECORDS))?;
-    Ok(vec![path])
+    Ok(card.into_iter().chain([path]).collect())
 }

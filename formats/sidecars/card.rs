@@ -4,47 +4,109 @@ use super::{
     Output, Shards,
     hf::{self, MARK, quoted},
 };
-use fdconvert_core::{Provenance, Result, Shown};
+use fdconvert_core::{Provenance, Result, Schema, Shown};
 use std::fmt::Write;
+
+/// A dataset, for its card.
+pub(crate) struct Card<'a> {
+    pub(crate) title: &'static str,
+    /// Tag of the format, if the Hub does not find it by itself.
+    pub(crate) tag: Option<&'static str>,
+    pub(crate) schema: &'a Schema,
+    /// The YAML list of the splits with their files.
+    pub(crate) config: String,
+    /// The YAML list of the features; `None` if they are not known without the data.
+    pub(crate) features: Option<String>,
+    pub(crate) splits: Vec<SplitFacts>,
+    pub(crate) provenance: Option<&'a Provenance>,
+}
+
+/// The shards of a split together.
+#[derive(Debug, Default)]
+pub(crate) struct SplitFacts {
+    pub(crate) name: String,
+    pub(crate) n_samples: u64,
+    pub(crate) n_shards: usize,
+    pub(crate) bytes: u64,
+}
 
 pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     let path = hf::own_readme(shards, "card")?;
-    let n_samples = shards.files.iter().map(|file| file.n_samples).sum();
-    let bytes: u64 = shards.files.iter().map(|file| file.bytes).sum();
-    let mut text = "---\n".to_owned();
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "size_categories:\n- {}", size_category(n_samples));
-    if shards.schema.label().is_some() {
-        text.push_str("task_categories:\n- image-classification\n");
-    }
-    text.push_str("tags:\n- webdataset\n");
-    let _ = write!(text, "configs:\n{}", hf::config(shards)?);
-    text.push_str(hf::features(shards).as_deref().unwrap_or("dataset_info:\n"));
-    text.push_str("  splits:\n");
-    for (split, files) in shards.by_split() {
-        let name = quoted(&split.replace('-', "_"));
-        let n_bytes: u64 = files.iter().map(|file| file.bytes).sum();
-        let n_examples: u64 = files.iter().map(|file| file.n_samples).sum();
-        let _ = writeln!(text, "  - name: {name}\n    num_bytes: {n_bytes}");
-        let _ = writeln!(text, "    num_examples: {n_examples}");
-    }
-    let _ = writeln!(text, "  download_size: {bytes}\n  dataset_size: {bytes}\n---\n\n{MARK}\n");
-    text.push_str("# Images in WebDataset shards\n\n");
-    text.push_str("| split | samples | shards | bytes |\n|---|---|---|---|\n");
-    for (split, files) in shards.by_split() {
-        let n_bytes: u64 = files.iter().map(|file| file.bytes).sum();
-        let n_examples: u64 = files.iter().map(|file| file.n_samples).sum();
-        let n_shards = files.len();
-        let _ = writeln!(text, "| {} | {n_examples} | {n_shards} | {n_bytes} |", cell(split));
-    }
-    let label = shards.schema.label().and_then(|at| shards.schema.fields.get(at));
-    if let Some(names) = label.and_then(|field| field.class_names.as_ref()) {
-        let _ = writeln!(text, "\nThe label is one of {} classes.", names.len());
-    }
-    if let Some(made) = shards.provenance {
-        put_provenance(&mut text, made);
-    }
+    let splits = shards.by_split().into_iter().map(|(split, files)| SplitFacts {
+        name: split.to_owned(),
+        n_samples: files.iter().map(|file| file.n_samples).sum(),
+        n_shards: files.len(),
+        bytes: files.iter().map(|file| file.bytes).sum(),
+    });
+    let card = Card {
+        title: "Images in WebDataset shards",
+        tag: Some("webdataset"),
+        schema: shards.schema,
+        config: hf::config(shards)?,
+        features: hf::features(shards),
+        splits: splits.collect(),
+        provenance: shards.provenance,
+    };
+    let text = format!("{}\n{MARK}\n\n{}", card.front_matter(), card.body());
     Ok(vec![(path, text.into_bytes())])
+}
+
+impl Card<'_> {
+    /// The YAML that `datasets` and the Hub read.
+    pub(crate) fn front_matter(&self) -> String {
+        let n_samples = self.splits.iter().map(|split| split.n_samples).sum();
+        let bytes: u64 = self.splits.iter().map(|split| split.bytes).sum();
+        let mut text = "---\n".to_owned();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "size_categories:\n- {}", size_category(n_samples));
+        if self.schema.label().is_some() {
+            text.push_str("task_categories:\n- image-classification\n");
+        }
+        if let Some(tag) = self.tag {
+            let _ = writeln!(text, "tags:\n- {tag}");
+        }
+        let _ = write!(text, "configs:\n{}dataset_info:\n", self.config);
+        if let Some(features) = &self.features {
+            let _ = write!(text, "  features:\n{features}");
+        }
+        text.push_str("  splits:\n");
+        for (split, name) in self.splits.iter().zip(split_names(&self.splits)) {
+            let _ = writeln!(text, "  - name: {}\n    num_bytes: {}", quoted(&name), split.bytes);
+            let _ = writeln!(text, "    num_examples: {}", split.n_samples);
+        }
+        let _ = writeln!(text, "  download_size: {bytes}\n  dataset_size: {bytes}\n---");
+        text
+    }
+
+    /// The text for people: a table of the splits, the classes, how the dataset was made.
+    pub(crate) fn body(&self) -> String {
+        let mut text = format!("# {}\n\n", self.title);
+        text.push_str("| split | samples | shards | bytes |\n|---|---|---|---|\n");
+        for SplitFacts { name, n_samples, n_shards, bytes } in &self.splits {
+            let _ = writeln!(text, "| {} | {n_samples} | {n_shards} | {bytes} |", cell(name));
+        }
+        let label = self.schema.label().and_then(|at| self.schema.fields.get(at));
+        if let Some(names) = label.and_then(|field| field.class_names.as_ref()) {
+            let _ = writeln!(text, "\nThe label is one of {} classes.", names.len());
+        }
+        if let Some(made) = self.provenance {
+            put_provenance(&mut text, made);
+        }
+        text
+    }
+}
+
+/// Returns the names of the splits for `datasets`, in which they are words.
+pub(crate) fn split_names(splits: &[SplitFacts]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for split in splits {
+        let mut name = split.name.replace('-', "_");
+        while names.contains(&name) {
+            name.push('_');
+        }
+        names.push(name);
+    }
+    names
 }
 
 fn put_provenance(text: &mut String, made: &Provenance) {

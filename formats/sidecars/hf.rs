@@ -13,7 +13,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     let text = format!(
         "---\nconfigs:\n{}{}---\n\n{MARK}\n\nImages in WebDataset shards.\n",
         config(shards)?,
-        features(shards).unwrap_or_default()
+        features(shards).map_or_else(String::new, |it| format!("dataset_info:\n  features:\n{it}"))
     );
     Ok(vec![(path, text.into_bytes())])
 }
@@ -63,7 +63,7 @@ pub(super) fn config(shards: &Shards<'_>) -> Result<String> {
 /// The types of all fields. `None` if a type depends on the data, as that of JSON does: then
 /// `datasets` inspects the first samples, and class names cannot be stated.
 pub(super) fn features(shards: &Shards<'_>) -> Option<String> {
-    let mut text = "dataset_info:\n  features:\n".to_owned();
+    let mut text = String::new();
     for (member, field) in shards.members.iter().zip(&shards.schema.fields) {
         let dtype = dtype(field)?;
         text.push_str(&format!("  - name: {}\n    dtype:{dtype}\n", quoted(member)));
@@ -74,7 +74,8 @@ pub(super) fn features(shards: &Shards<'_>) -> Option<String> {
     Some(text)
 }
 
-fn dtype(field: &FieldSpec) -> Option<String> {
+/// Returns the type of a field, if it does not depend on the data.
+pub(crate) fn dtype(field: &FieldSpec) -> Option<String> {
     Some(match field.kind {
         Kind::Image => " image".to_owned(),
         Kind::Int => class_label(field).unwrap_or_else(|| " int64".to_owned()),
@@ -97,7 +98,7 @@ fn class_label(field: &FieldSpec) -> Option<String> {
 }
 
 /// Quotes a text as a YAML scalar, on one line.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for character in text.chars() {

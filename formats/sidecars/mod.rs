@@ -4,7 +4,7 @@
 //! format hands over what it knows: [`Shards`], or [`Described`](croissant::Described) for a table.
 
 #[cfg(feature = "write")]
-mod card;
+pub(crate) mod card;
 #[cfg(feature = "write")]
 pub(crate) mod croissant;
 #[cfg(feature = "write")]
@@ -12,7 +12,7 @@ mod dali;
 #[cfg(feature = "write")]
 mod energon;
 #[cfg(feature = "write")]
-mod hf;
+pub(crate) mod hf;
 #[cfg(feature = "write")]
 mod img2dataset;
 #[cfg(feature = "write")]
@@ -65,7 +65,7 @@ macro_rules! table {
                 "Files for other readers, next to tar shards: ",
                 $($name, ", ",)*
                 "or none [default: fdx,dali,wids]; next to a Parquet file: croissant, or none \
-                 [default: none]"
+                 [default: none]; in a folder of Parquet files: card, or none [default: card]"
             ),
         };
     };
@@ -78,7 +78,7 @@ table! {
     "wids", "wids", ["wds"], None, Some(wids::files);
     "timm", "timm", ["wds"], None, Some(timm::files);
     "hf", "Hugging Face datasets", ["wds"], None, Some(hf::files);
-    "card", "Hugging Face datasets", ["wds"], None, Some(card::files);
+    "card", "Hugging Face datasets", ["wds", "parquet"], None, Some(card::files);
     "croissant", "mlcroissant", ["wds", "parquet"], None, Some(croissant::shards::files);
     "energon", "Megatron Energon", ["wds"], Some(energon::indexes), Some(energon::files);
     "img2dataset", "tools of img2dataset", ["wds"], Some(img2dataset::files), None;

@@ -42,6 +42,8 @@ mod golden;
 #[cfg(feature = "turbo")]
 mod gpu;
 #[cfg(feature = "turbo")]
+mod hub;
+#[cfg(feature = "turbo")]
 mod jpeg_index;
 #[cfg(feature = "turbo")]
 mod kill;

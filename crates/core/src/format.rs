@@ -12,9 +12,9 @@ use std::{
 /// A contiguous run of planned samples that becomes one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
-    /// Position among the shards, from 0.
+    /// Position among the shards of its split, from 0.
     pub number: usize,
-    /// Number of shards.
+    /// Number of shards of its split when it was planned; 0 if that was not known.
     pub of: usize,
     /// Range in the plan's order; the shard gets at most this many samples.
     pub samples: Range<u64>,
@@ -216,6 +216,11 @@ pub trait Format: Send + Sync {
     /// Returns remarks for the user on how such samples will be stored, one line each: for the
     /// summary.
     fn remarks(&self, _schema: &Schema, _common: &Common) -> Vec<Remark> {
+        Vec::new()
+    }
+
+    /// Returns remarks on what readers of a finished dataset find beside it that is not its own.
+    fn notices(&self, _out: &Path) -> Vec<Remark> {
         Vec::new()
     }
 

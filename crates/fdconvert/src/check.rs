@@ -20,7 +20,8 @@ pub(crate) struct Checked {
 /// `Usage`, with the name of the option.
 pub(crate) fn check(options: &PackOptions, out: Option<&Path>) -> Result<Checked> {
     let mut format = format(options, out)?;
-    if asks_for_shards(options) {
+    let is_named_file = out.is_none_or(|out| format.suits(out));
+    if asks_for_shards(options) || !is_named_file {
         format = format.in_shards().unwrap_or(format);
     }
     let policy = policy(options)?;

@@ -4,7 +4,7 @@ use crate::{
     document::document,
     planned::{COPY, remove_copies},
 };
-use fdconvert_core::{Error, Result, Shard, ShardSummary, option};
+use fdconvert_core::{Error, Remark, Result, Shard, ShardSummary, option};
 use fdconvert_pipeline::Checked;
 use fdconvert_storage::place;
 use serde_json::{Map, Value, json};
@@ -20,6 +20,8 @@ pub struct Merged {
     pub files: Vec<PathBuf>,
     /// Cost of comparing files with records.
     pub checked: Checked,
+    /// Remarks on what is beside the dataset.
+    pub remarks: Vec<Remark>,
 }
 
 impl Merged {
@@ -43,6 +45,7 @@ impl Merged {
         fields.insert("bytes_out".into(), json!(shards.map(|it| it.bytes).sum::<u64>()));
         fields.insert("skipped".into(), json!(skipped));
         fields.insert("files".into(), json!(files));
+        fields.insert("remarks".into(), json!(self.remarks));
         fields.insert("checked_bytes".into(), json!(self.checked.bytes));
         fields.insert("checked_seconds".into(), json!(self.checked.time.as_secs_f64()));
         document("merged", fields)
@@ -70,5 +73,6 @@ pub fn merge(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Result<Me
     let (shards, checked) = samples.job().finished_shards()?;
     let files = samples.job().complete(&shards)?;
     remove_copies(out)?;
-    Ok(Merged { shards, files, checked })
+    let remarks = samples.job().format.notices(out);
+    Ok(Merged { shards, files, checked, remarks })
 }

@@ -99,10 +99,13 @@ impl Samples {
         }
     }
 
-    /// Returns the format's remarks on storing such samples.
+    /// Returns the format's remarks on storing such samples, and on what is at the output.
     #[must_use]
     pub fn remarks(&self) -> Vec<Remark> {
-        self.job.format.remarks(self.job.source.schema(), &self.job.plan.common)
+        let PackJob { format, source, plan, out, .. } = &self.job;
+        let mut remarks = format.remarks(source.schema(), &plan.common);
+        remarks.extend(format.notices(out));
+        remarks
     }
 
     /// Packs the samples.

@@ -119,14 +119,6 @@ pub(crate) fn check_end(job: &PackJob) -> Result<()> {
     }
 }
 
-/// Writes the total number of shards into each.
-pub(crate) fn number(job: &PackJob, shards: &mut [(Shard, ShardSummary)]) {
-    if job.source.facts().is_open() {
-        let of = shards.len();
-        shards.iter_mut().for_each(|(shard, _)| shard.of = of);
-    }
-}
-
 fn others(n_stored: u64) -> Error {
     let what =
         format!("an interrupted run has left {n_stored} samples there, and these are others");

@@ -137,7 +137,6 @@ pub fn pack(job: &PackJob, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
     open::check_end(job)?;
     // Shards that existed already were added out of order.
     tally.shards.sort_by_key(|(shard, _)| shard.samples.start);
-    open::number(job, &mut tally.shards);
     if run.part.is_none() {
         let began = Instant::now();
         job.complete(&tally.shards)?;

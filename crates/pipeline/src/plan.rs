@@ -132,7 +132,9 @@ impl Plan {
             } else {
                 vec![range]
             };
-            let of = cuts.len();
+            // Of a source that has not ended, more are planned than there will be.
+            let is_open = format.is_sharded() && source.facts().is_open();
+            let of = if is_open { 0 } else { cuts.len() };
             plan.shards.extend(cuts.into_iter().enumerate().map(|(number, samples)| Shard {
                 number,
                 of,

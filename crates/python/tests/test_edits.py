@@ -105,7 +105,7 @@ def by_streaming(path: str) -> Model:
 
 def by_pyarrow(path: str) -> Model:
     pyarrow = pytest.importorskip("pyarrow.dataset")
-    rows = pyarrow.dataset(path).to_table().to_pylist()
+    rows = pyarrow.dataset(f"{path}/data").to_table().to_pylist()
     return {row["image"]["path"]: (row["label"], row["image"]["bytes"]) for row in rows}
 
 

@@ -186,7 +186,7 @@ pub(super) const ALL: &[Configuration] = &[
     },
     Configuration {
         name: "parquet-shards-overwrite",
-        before: &["pack OLD OUT/x --format parquet --shard-count 4"],
+        before: &["pack OLD OUT/x --format parquet --shard-count 6"],
         attacked: "pack SOURCE OUT/x --format parquet --shard-count 4 --overwrite \
                    --threads THREADS",
         after: &[],

@@ -313,7 +313,10 @@ fn number(version: &Version, job: &mut PackJob) -> Vec<NextShard> {
         *count = (*count).max(shard.number + 1);
     }
     for shard in &mut job.plan.shards {
-        shard.number += counts.get(shard.split.as_str()).copied().unwrap_or_default();
+        let before = counts.get(shard.split.as_str()).copied().unwrap_or_default();
+        shard.number += before;
+        // Unknown before the end of samples that are packed as they come.
+        shard.of = if shard.of == 0 { 0 } else { before + shard.of };
     }
     let mut next: Vec<(&str, NextShard)> = Vec::new();
     for (at, shard) in version.shards.iter().enumerate() {

@@ -14,7 +14,7 @@ pub use remove::Remove;
 pub use update::Update;
 
 use crate::document::document;
-use fdconvert_core::{Error, LogEntry, Result, option};
+use fdconvert_core::{Error, LogEntry, Remark, Result, option};
 use fdconvert_formats::edits;
 use fdconvert_pipeline::Report;
 use serde_json::{Map, Value, json};
@@ -32,6 +32,8 @@ pub struct Edited {
     pub report: Report,
     /// True if the current version had been made by this same edit: nothing was done.
     pub was_done: bool,
+    /// Remarks on what is beside the dataset.
+    pub remarks: Vec<Remark>,
 }
 
 /// Takes the option out of a JSON object.
@@ -59,6 +61,7 @@ impl Edited {
         put("shards", json!(self.shards.1));
         put("skipped", json!(self.report.skipped));
         put("was_done", json!(self.was_done));
+        put("remarks", json!(self.remarks));
         put("seconds", json!(self.report.elapsed.as_secs_f64()));
         document("edit", fields)
     }

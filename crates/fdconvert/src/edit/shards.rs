@@ -56,8 +56,6 @@ impl Shards {
             order.extend_from_slice(samples);
             shards.push(Shard { samples: start..order.len() as u64, ..shard.clone() });
         }
-        let of = shards.len();
-        shards.iter_mut().for_each(|shard| shard.of = of);
         (order, shards)
     }
 

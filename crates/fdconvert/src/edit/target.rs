@@ -89,7 +89,8 @@ impl Target {
         }
         let entry = edits::log(&self.path)?.pop().unwrap_or_default();
         let shards = (0, self.version.shards.len() as u64);
-        Ok(Some(Edited { entry, shards, report: Report::default(), was_done: true }))
+        let (report, remarks) = (Report::default(), self.format.notices(&self.path));
+        Ok(Some(Edited { entry, shards, report, was_done: true, remarks }))
     }
 
     /// Returns the job that packs the rewritten shards of `shards` from `source`, which has the
@@ -162,7 +163,8 @@ impl Target {
         })?;
         let n_new = next.iter().filter(|shard| matches!(shard, NextShard::New(_))).count();
         let shards = (n_new as u64, next.len() as u64);
-        Ok(Edited { entry, shards, report, was_done: false })
+        let remarks = self.format.notices(&self.path);
+        Ok(Edited { entry, shards, report, was_done: false, remarks })
     }
 }
 
