@@ -38,6 +38,8 @@ mod follow;
 #[cfg(feature = "turbo")]
 mod fractal;
 #[cfg(feature = "turbo")]
+mod further;
+#[cfg(feature = "turbo")]
 mod golden;
 #[cfg(feature = "turbo")]
 mod gpu;

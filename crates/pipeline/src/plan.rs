@@ -146,7 +146,7 @@ impl Plan {
             plan.common = common(source, policy, format, &plan)?;
         }
         if format.capabilities().whole_images {
-            plan.common.whole_images = whole::fields(source);
+            plan.common.whole_images = whole::fields(source, policy, format);
         }
         plan.unreadable = unreadable.into_reasons();
         Ok(plan)

@@ -1,7 +1,8 @@
 //! Images that a format of pixels stores as separate files: masks, and other images than RGB.
+use fdconvert_codec::{Encode, Policy};
 use fdconvert_core::{
-    Codec, Color, Error, Format, Image, ImageHeader, Kind, OpenOptions, OptionValues, Reader,
-    Result, Schema, Source, Value, option, probe,
+    Codec, Color, Encoded, Error, Format, Image, ImageHeader, Kind, OpenOptions, OptionValues,
+    Reader, Result, Schema, Source, Value, option, probe,
 };
 use std::path::Path;
 
@@ -11,9 +12,10 @@ const PNG_KIND: (usize, u8) = (25, 3);
 /// Number of samples that are read to find a sound one.
 const N_LOOKS: u64 = 16;
 
-/// Returns the positions of the fields of further images that must not change, or that are not RGB
-/// of 8 bits in the first readable sample.
-pub(crate) fn fields(source: &dyn Source) -> Vec<usize> {
+/// Returns the positions of the fields of further images to store as files: those that must not
+/// change, and those whose image in the first readable sample the format can only hold as pixels
+/// although no option asks for them.
+pub(crate) fn fields(source: &dyn Source, policy: &Policy, format: &dyn Format) -> Vec<usize> {
     let schema = source.schema();
     let first = schema.first_image();
     let fields = schema.fields.iter().enumerate();
@@ -25,23 +27,27 @@ pub(crate) fn fields(source: &dyn Source) -> Vec<usize> {
     let n_looks =
         if further.iter().any(is_unsure) { source.facts().n_ready().min(N_LOOKS) } else { 0 };
     let sample = (0..n_looks).find_map(|index| source.read(index).ok());
-    let is_rgb = |field: usize| match sample.as_ref().and_then(|it| it.values.get(field)) {
-        Some(Value::Image(image)) => is_rgb(image),
+    let suits = |field: usize| match sample.as_ref().and_then(|it| it.values.get(field)) {
+        Some(Value::Image(image)) => suits(image, policy, format),
         _ => true,
     };
     further
         .into_iter()
-        .filter(|&field| source.facts().field(field).keeps_pixels || !is_rgb(field))
+        .filter(|&field| source.facts().field(field).keeps_pixels || !suits(field))
         .collect()
 }
 
-fn is_rgb(image: &Image) -> bool {
+/// Returns true if an image is RGB of 8 bits that the format holds as it is, or that an option
+/// encodes anyway.
+fn suits(image: &Image, policy: &Policy, format: &dyn Format) -> bool {
     match image {
-        Image::Encoded(encoded) if matches!(encoded.codec, Codec::Jpeg | Codec::Raw) => true,
+        Image::Encoded(encoded) if encoded.codec == Codec::Raw => true,
         Image::Encoded(encoded) => {
-            let header = probe::probe(&encoded.bytes);
-            !has_palette(image)
-                && header.is_ok_and(|header| (header.color, header.bits) == (Color::Rgb, 8))
+            let Ok(header) = probe::probe(&encoded.bytes) else { return false };
+            let is_encoded = policy.encode != Encode::Keep
+                && (header.color, header.bits) == (Color::Rgb, 8)
+                && !has_palette(image);
+            is_encoded || format.holds(&header)
         }
         Image::Pixels(pixels) => pixels.channels == 3,
         Image::Bilevel(_) => false,
@@ -54,19 +60,28 @@ fn has_palette(image: &Image) -> bool {
     encoded.codec == Codec::Png && encoded.bytes.get(at) == Some(&of_palette)
 }
 
-/// Refuses a further image with palette indices that would be lost: in a field that becomes pixels,
-/// because the first sample's image there is RGB.
+fn is_deep(encoded: &Encoded) -> bool {
+    encoded.codec != Codec::Raw && probe::probe(&encoded.bytes).is_ok_and(|header| header.bits > 8)
+}
+
+/// Refuses a further image with values that would be lost in a field that becomes pixels because
+/// the first sample's image there suits it: palette indices, and more than 8 bits.
 ///
 /// # Errors
 /// `Sample`.
 pub(crate) fn check(schema: &Schema, field: usize, key: &str, image: &Image) -> Result<()> {
-    if Some(field) == schema.first_image() || !has_palette(image) {
+    if Some(field) == schema.first_image() {
         return Ok(());
     }
+    let values = match image {
+        image if has_palette(image) => "a PNG with a palette, whose numbers",
+        Image::Encoded(encoded) if is_deep(encoded) => "an image of more than 8 bits, which",
+        _ => return Ok(()),
+    };
     let name = schema.fields.get(field).map_or("", |field| &field.name);
     let what = format!(
-        "field `{name}` is a PNG with a palette, whose numbers would be lost, as the field is stored \
-         as RGB by its first image; pack into a format that stores files, such as wds"
+        "field `{name}` is {values} would be lost, as the field is stored as RGB by its first image; \
+         pack into a format that stores files, such as wds"
     );
     Err(Error::sample(key, what)
         .cure("to leave the field out", option::DROP_FIELDS.with(name))
