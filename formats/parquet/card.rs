@@ -5,13 +5,14 @@
 //! known by itself, and any other `README.md` is the user's: it is neither replaced nor removed.
 use super::{
     features::stored,
+    layout::FORMAT,
     manifest::{DATA, Manifest},
 };
 use crate::sidecars::{
     card::{Card, SplitFacts, split_names},
     hf::{dtype, quoted},
 };
-use fdconvert_core::{ArraySpec, FieldSpec, Kind, Remark, Result, Schema};
+use fdconvert_core::{ArraySpec, Error, FieldSpec, Kind, Remark, Result, Schema};
 use fdconvert_storage::{place, read_if_there, replace};
 use std::{
     collections::BTreeSet,
@@ -79,6 +80,18 @@ pub(crate) fn notice(out: &Path) -> Option<Remark> {
     })
 }
 
+/// Finds a card that is cut short. Any other change may be the user's.
+pub(crate) fn problem(out: &Path, manifest: &Manifest) -> Option<Error> {
+    let path = out.join(NAME);
+    let found = match read_if_there(&path, MAX_BYTES) {
+        Ok(found) => found?,
+        Err(error) => return Some(error),
+    };
+    let wanted = text(manifest);
+    (found.len() < wanted.len() && wanted.starts_with(&found))
+        .then(|| Error::corrupt(FORMAT, path, 0, "it is cut short; remove it, or write your own"))
+}
+
 /// Returns true if there is a `README.md` that fdconvert did not write, or that was changed since.
 pub(crate) fn is_of_user(out: &Path) -> Result<bool> {
     let found = read_if_there(&out.join(NAME), MAX_BYTES)?;
@@ -119,9 +132,8 @@ fn config(manifest: &Manifest, splits: &[SplitFacts]) -> String {
         let is_begin = splits.iter().any(|other| other.name.starts_with(&begin));
         let shards = manifest.shards.iter().filter(|shard| shard.split == split.name);
         // Files that an earlier version wrote are next to the folder.
-        let in_data: BTreeSet<bool> =
-            shards.map(|shard| shard.name.starts_with(DATA) && shard.name.contains('/')).collect();
-        let pattern = |in_data: bool| {
+        let in_data: BTreeSet<bool> = shards.map(|shard| shard.name.contains('/')).collect();
+        let patterns = in_data.into_iter().map(|in_data| {
             let folder = if in_data { format!("{DATA}/") } else { String::new() };
             let end = match (is_begin, in_data) {
                 (false, _) => "*",
@@ -129,14 +141,12 @@ fn config(manifest: &Manifest, splits: &[SplitFacts]) -> String {
                 (true, false) => "[0-9][0-9][0-9][0-9][0-9].parquet",
             };
             quoted(&format!("{folder}{begin}{end}"))
-        };
-        match in_data.len() {
-            1 => text.extend(in_data.into_iter().map(|in_data| format!(" {}\n", pattern(in_data)))),
-            _ => {
+        });
+        match &patterns.collect::<Vec<_>>()[..] {
+            [one] => text.push_str(&format!(" {one}\n")),
+            several => {
                 text.push('\n');
-                text.extend(
-                    in_data.into_iter().map(|in_data| format!("    - {}\n", pattern(in_data))),
-                );
+                text.extend(several.iter().map(|pattern| format!("    - {pattern}\n")));
             }
         }
     }

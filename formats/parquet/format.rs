@@ -1,7 +1,7 @@
 use super::{
     ParquetReader,
     files::{Listing, has_extension, is_parquet},
-    layout::{FORMAT, MAX_VALUE_BYTES},
+    layout::{FORMAT, IMAGE_FRAMING_BYTES, MAX_VALUE_BYTES},
     manifest::NAME,
 };
 #[cfg(feature = "write")]
@@ -13,8 +13,8 @@ use super::{
 use crate::shards::existing;
 use crate::sidecars;
 use fdconvert_core::{
-    Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, Layout, OpenOptions,
-    OptionValues, Reader, Remark, Result, ShardSummary, ShardWriter, option,
+    Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, Kind, Layout, OpenOptions,
+    OptionValues, Reader, Remark, Result, Schema, ShardSummary, ShardWriter, option,
 };
 #[cfg(feature = "write")]
 use fdconvert_core::{Complete, Edit, Existing, LogEntry, Shard, Version};
@@ -115,6 +115,11 @@ impl Format for Parquet {
 
     fn fallback(&self) -> Codec {
         Codec::Png
+    }
+
+    fn sample_bytes(&self, schema: &Schema, image_bytes: u64) -> u64 {
+        let n_images = schema.fields.iter().filter(|field| field.kind == Kind::Image).count();
+        image_bytes.saturating_add(IMAGE_FRAMING_BYTES.saturating_mul(n_images as u64))
     }
 
     #[cfg(feature = "write")]

@@ -28,6 +28,8 @@ pub(crate) const GROUP_BYTES: u64 = 32 << 20;
 pub(crate) const IMAGE_PAGE_BYTES: usize = 1 << 10;
 /// Rows per page of other columns.
 pub(crate) const PAGE_ROWS: usize = 256;
+/// What an image takes besides its bytes, about: its path, its page, and its place in the indexes.
+pub(crate) const IMAGE_FRAMING_BYTES: u64 = 96;
 /// Page sizes are stored in 32 bits, and include levels and lengths.
 pub(crate) const MAX_VALUE_BYTES: u64 = (1 << 31) - (1 << 16);
 

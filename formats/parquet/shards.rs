@@ -11,7 +11,7 @@ use super::{
 };
 use crate::shards::{
     RECORDS,
-    existing::{holds_another, is_shared, list_if_there, remove_records},
+    existing::{holds_another, is_shared, list_if_there, recorded, remove_records},
     manifest::publish,
     record::read,
     versions,
@@ -164,7 +164,7 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
 /// See [`Format::withdraw`](fdconvert_core::Format::withdraw). The files are the proofs, so they go;
 /// with them all others of the dataset that is replaced, as names have the number of shards in them.
 pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
-    let mut names = named(out);
+    let mut names = named(out)?;
     for shard in shards {
         names.push(name(shard)?);
         names.push(record_name(&name(shard)?));
@@ -176,11 +176,13 @@ pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
 
 /// Returns the names of the files of the dataset at the output, but for the manifest. One that
 /// cannot be read names none.
-fn named(out: &Path) -> Vec<String> {
-    match Manifest::read(out) {
-        Ok(Some(manifest)) => manifest.names().collect(),
-        _ => Vec::new(),
-    }
+fn named(out: &Path) -> Result<Vec<String>> {
+    let Ok(Some(manifest)) = Manifest::read(out) else { return Ok(Vec::new()) };
+    let mut names: Vec<String> = manifest.names().collect();
+    // Shards without samples have a record alone.
+    let files = recorded(out)?.into_iter().map(|stem| format!("{stem}.{FORMAT}"));
+    names.extend(files.filter(|name| parsed(name).is_some()).map(|name| record_name(&name)));
+    Ok(names)
 }
 
 fn remove_manifest(out: &Path) -> Result<()> {
@@ -196,7 +198,7 @@ fn remove_manifest(out: &Path) -> Result<()> {
 /// See [`Format::leftovers`](fdconvert_core::Format::leftovers). Files that the manifest names are
 /// replaced with it.
 pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
-    let known: HashSet<String> = named(out).into_iter().collect();
+    let known: HashSet<String> = named(out)?.into_iter().collect();
     let mut leftovers = others(out, shards)?;
     leftovers.retain(|path| !name_below(path, out).is_some_and(|name| known.contains(name)));
     Ok(leftovers)

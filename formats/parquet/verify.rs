@@ -27,6 +27,10 @@ pub(crate) fn layout(reader: &ParquetReader) -> Vec<Error> {
         let what = "it is missing: the dataset was not finished, or the file was removed";
         problems.push(Error::corrupt(FORMAT, reader.path.join(NAME), 0, what));
     }
+    #[cfg(feature = "write")]
+    if let Some(manifest) = &reader.manifest {
+        problems.extend(super::card::problem(&reader.path, manifest));
+    }
     for (part, path) in reader.parts.iter().zip(&reader.records) {
         problems.extend(record(part, path));
     }

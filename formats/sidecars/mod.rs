@@ -105,10 +105,7 @@ pub(crate) fn chosen(list: &str, format: &str) -> Result<Vec<&'static str>> {
         });
     }
     if words.is_empty() || words.contains(&"none") && words.len() > 1 {
-        return wrong(match own[..] {
-            [only] => format!("either `none`, or `{only}`"),
-            _ => "either `none`, or a list of sidecars".to_owned(),
-        });
+        return wrong("either `none`, or a list of sidecars".to_owned());
     }
     if words.contains(&"hf") && words.contains(&"card") {
         let what = "`card` has what `hf` has, and both are README.md; leave out `hf`";

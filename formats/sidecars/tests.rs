@@ -85,7 +85,7 @@ fn check(kind: &str, expected: &[(&str, &str)]) {
 #[test]
 fn each_format_has_its_own() {
     let names = |format| chosen(&own(format).join(","), format);
-    assert_eq!(own("parquet"), ["croissant"]);
+    assert_eq!(own("parquet"), ["card", "croissant"]);
     assert_eq!(own("wds").len(), TABLE.len() - 1);
     for format in ["wds", "parquet"] {
         assert_eq!(names(format).unwrap(), own(format));

@@ -177,7 +177,7 @@ fn a_folder_is_no_name_for_a_file_nor_a_file_one_for_a_folder() {
     fs::write(&file, "kept").unwrap();
     for format in ["beton", "parquet", "wds", "mds"] {
         let (out, expected) = match format {
-            "beton" | "parquet" => (&folder, "is a folder, and a"),
+            "beton" => (&folder, "is a folder, and a"),
             _ => (&file, "is a file, and"),
         };
         for options in [&[][..], &["--overwrite"]] {

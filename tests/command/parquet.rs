@@ -189,12 +189,12 @@ fn a_description_of_another_file_stays() {
     ok(&[&pack[..], &CROISSANT, &[&"--overwrite"]].concat());
     ok(&[&"verify", &out]);
     for (list, what) in [
-        ("card", "finds the classes and sizes of a Parquet file in the file"),
+        ("card", "describes a folder of Parquet files"),
         (
             "dali",
-            "`dali` is for NVIDIA DALI, and only wds writes it; expected one of croissant, none",
+            "`dali` is for NVIDIA DALI, and only wds writes it; expected one of card, croissant, none",
         ),
-        ("croissant,none", "either `none`, or `croissant`"),
+        ("croissant,none", "either `none`, or a list of sidecars"),
     ] {
         let said = fails(&[&"pack", &source, &out, &"--overwrite", &"--sidecars", &list]);
         assert!(said.contains(what), "{said}");
