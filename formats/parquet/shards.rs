@@ -174,10 +174,14 @@ pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
     remove_manifest(out)
 }
 
-/// Returns the names of the files of the dataset at the output, but for the manifest. One that
-/// cannot be read names none.
+/// Returns the names of the files of the dataset at the output, but for the manifest. A damaged one
+/// names none.
 fn named(out: &Path) -> Result<Vec<String>> {
-    let Ok(Some(manifest)) = Manifest::read(out) else { return Ok(Vec::new()) };
+    let manifest = match Manifest::read(out) {
+        Ok(Some(manifest)) => manifest,
+        Ok(None) | Err(Error::Corrupt { .. } | Error::Version { .. }) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
     let mut names: Vec<String> = manifest.names().collect();
     // Shards without samples have a record alone.
     let files = recorded(out)?.into_iter().map(|stem| format!("{stem}.{FORMAT}"));

@@ -35,7 +35,17 @@ def sample(number: int) -> dict[str, Any]:
     }
 
 
-SCHEMA = {"image": "image", "label": CLASSES}
+SCHEMA = {
+    "image": "image",
+    "label": CLASSES,
+    "text": "text",
+    "share": "float",
+    "objects": "json",
+    "raw": "bytes",
+    "vector": ("float32", (3,)),
+    "matrix": ("int64", (2, 2)),
+    "deep": ("uint8", (1, 2, 1, 2, 3, 4)),
+}
 
 
 def features() -> Any:
@@ -82,7 +92,7 @@ def test_a_card_gives_splits_features_and_every_value(tmp_path: Path) -> None:
     assert names[-1].startswith("train-") and all("-of-" in name for name in names)
     loaded = load(out, tmp_path / "cache")
     assert list(loaded) == ["train", "held_out"]
-    packed = fdconvert.Dataset(out)
+    packed = fdconvert.Dataset(out, split="all")
     texts = [text.rsplit(" ", 1)[1] for text in (s["text"] for s in packed)]
     numbers = [int(text) for text in texts]
     assert sorted(numbers) == list(range(12))
