@@ -137,3 +137,26 @@ def test_torch_has_tensors_and_lists(shards: Path) -> None:
         assert images.shape[0] == labels.shape[0] == 4
         assert fields["vector"].dtype == torch.float32 and fields["vector"].shape == (4, 3)
         assert all(isinstance(caption, str) for caption in fields["caption"])
+
+
+def test_further_images_of_a_beton_are_files_that_follow(photos: Path, tmp_path: Path) -> None:
+    shard, beton = tmp_path / "pairs.tar", tmp_path / "pairs.beton"
+    files = sorted(photos.rglob("*.png"))[:6]
+    with tarfile.open(shard, "w") as tar:
+        for number, file in enumerate(files):
+            for name in ["png", "right.png"]:
+                tar.add(file, f"{number}.{name}")
+    fdconvert.pack(shard, beton)
+    stored = Dataset(beton, decode=None)
+    assert [bytes(stored[at]["right"]["bytes"]) for at in range(6)] == [
+        file.read_bytes() for file in files
+    ]
+
+    def batches(dataset: Path) -> Any:
+        transform = [fdconvert.transforms.RandomResizedCrop((24, 24))]
+        loader = Loader(dataset, 6, label=None, fields=["right"], transform=transform)
+        return [(images.copy(), fields["right"].copy()) for images, _, fields in loader]
+
+    for ours, theirs in zip(batches(beton), batches(shard), strict=True):
+        assert np.array_equal(ours[0], theirs[0]) and np.array_equal(ours[1], theirs[1])
+        assert np.array_equal(ours[0], ours[1])
