@@ -109,7 +109,7 @@ impl Storage {
             Kind::Float => Self::Float,
             Kind::Int => Self::Int,
             Kind::Image => Self::Image,
-            Kind::Bytes => Self::Bytes,
+            Kind::Bytes | Kind::Images => Self::Bytes,
             Kind::Json | Kind::Text => Self::Json,
             Kind::Array(spec) => Self::Array(spec.byte_len()?),
             _ => return None,
@@ -189,7 +189,7 @@ pub(crate) fn encode_descriptor(field: &FieldSpec) -> Result<Vec<u8>, String> {
         Kind::Float => 0,
         Kind::Int => 1,
         Kind::Image => 2,
-        Kind::Bytes => 3,
+        Kind::Bytes | Kind::Images => 3,
         Kind::Json | Kind::Text => 5,
         Kind::Array(spec) => {
             encode_array(spec, &mut bytes)

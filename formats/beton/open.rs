@@ -187,8 +187,8 @@ fn row_layout(schema: &Schema) -> Result<RowLayout, String> {
 /// Returns true if the index and the descriptor of a field agree.
 fn agree(stored: &FieldSpec, said: &FieldSpec) -> bool {
     let kinds = match (&stored.kind, &said.kind) {
-        // Texts are stored as JSON, and image files as bytes.
-        (Kind::Json, Kind::Text) | (Kind::Bytes, Kind::Image) => true,
+        // Texts are stored as JSON, and image files and lists of them as bytes.
+        (Kind::Json, Kind::Text) | (Kind::Bytes, Kind::Image | Kind::Images) => true,
         (Kind::Array(stored), Kind::Array(said)) => {
             (stored.dtype, stored.torch) == (said.dtype, said.torch)
                 && stored.shape == stored_shape(&said.shape)

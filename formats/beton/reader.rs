@@ -7,7 +7,7 @@ use crate::index::{ImageFacts, Index};
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Amount, Codec, Encoded, Error, Extent, Image, Kind, Look, Provenance, Reader, Result,
-    Sample, Source, SourceFacts, Value, bytes::u64_at, read_value,
+    Sample, Source, SourceFacts, Value, bytes::u64_at, image_list, read_value,
 };
 use fdconvert_jpeg::grid_of;
 use fdconvert_storage::Blob;
@@ -142,6 +142,10 @@ impl BetonReader {
                 let bytes = self.region(sample, word(at)?, word(at + 8)?)?;
                 match kind {
                     Kind::Image => Value::Image(self.file(sample, region, bytes)?),
+                    Kind::Images => Value::Images(
+                        image_list::from_bytes(&bytes)
+                            .map_err(|what| self.bad_sample(sample, format!("its list {what}")))?,
+                    ),
                     _ => Value::Bytes(bytes),
                 }
             }
@@ -299,7 +303,7 @@ impl Source for BetonReader {
     fn bytes(&self, index: u64, _amount: Amount) -> Result<Option<u64>> {
         let Ok(row) = self.row(index) else { return Ok(None) };
         let images = self.facts.schema.fields.iter().zip(&self.layout.columns);
-        let images = images.filter(|(field, _)| field.kind == Kind::Image);
+        let images = images.filter(|(field, _)| matches!(field.kind, Kind::Image | Kind::Images));
         Ok(images
             .map(|(_, column)| match column.storage {
                 Storage::Image => {

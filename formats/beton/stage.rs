@@ -7,7 +7,9 @@ use crate::beton::{
     text,
 };
 use crate::index::ImageFacts;
-use fdconvert_core::{Codec, Encoded, Error, Remark, Result, Sample, Schema, Value, option};
+use fdconvert_core::{
+    Codec, Encoded, Error, Remark, Result, Sample, Schema, Value, image_list, option,
+};
 use std::borrow::Cow;
 
 pub(crate) struct Stored<'a> {
@@ -63,6 +65,10 @@ pub(crate) fn stage<'a>(
                 };
                 let facts = check(image).map_err(refuse)?;
                 Stored { image: Some(facts), xxh3: image.xxh3, ..plain(&image.bytes) }
+            }
+            Value::Images(images) => {
+                images.iter().try_for_each(|image| check_file(image).map(drop)).map_err(refuse)?;
+                Stored::new(image_list::to_bytes(images).into())
             }
             Value::Bytes(bytes) | Value::Array(bytes) => plain(bytes),
             Value::Json(json) if json.contains(&0) => {

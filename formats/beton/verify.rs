@@ -232,8 +232,8 @@ fn place(row: &[u8], column: &Column) -> Option<(u64, Option<u64>)> {
 pub(crate) fn sample(reader: &BetonReader, sample: u64) -> Result<()> {
     let read = compared(reader, sample)?;
     for (column, value) in reader.layout.columns.iter().zip(&read.values) {
-        if let Value::Image(image) = value {
-            let check = if column.storage == Storage::Image { check_image } else { check_file };
+        let check = if column.storage == Storage::Image { check_image } else { check_file };
+        for image in value.images() {
             check(image).map_err(|what| reader.bad_sample(sample, &what))?;
         }
     }

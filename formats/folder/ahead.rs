@@ -55,12 +55,14 @@ impl FolderReader {
     fn files(&self, index: u64) -> Vec<(PathBuf, Option<u64>)> {
         // Reading the sample reports the error.
         let Ok((_, cells, own_path)) = self.cells(index) else { return Vec::new() };
-        let file = |cell: &Cell<'_>| match cell {
-            Cell::FirstImage => Some((join(&self.root, &own_path), self.known_size(index))),
-            Cell::Image(path) => Some((join(&self.root, path), None)),
-            Cell::Beside(path, _) => Some((join(&self.root, path), None)),
-            Cell::Value(_) | Cell::Made(..) => None,
+        let unsized_file = |path: &[u8]| (join(&self.root, path), None);
+        let of_cell = |cell: &Cell<'_>| match cell {
+            Cell::FirstImage => vec![(join(&self.root, &own_path), self.known_size(index))],
+            Cell::Image(path) => vec![unsized_file(path)],
+            Cell::Images(paths) => paths.iter().map(|path| unsized_file(path)).collect(),
+            Cell::Beside(path, _) => vec![unsized_file(path)],
+            Cell::Value(_) | Cell::Made(..) => Vec::new(),
         };
-        cells.iter().filter_map(file).collect()
+        cells.iter().flat_map(of_cell).collect()
     }
 }

@@ -316,6 +316,16 @@ impl FolderReader {
             let path = match cell {
                 Cell::FirstImage => &*own_path,
                 Cell::Image(path) => path,
+                Cell::Images(paths) => {
+                    let mut images = Vec::with_capacity(paths.len());
+                    for path in paths {
+                        let (header, bytes) = self.read_further(&key, path)?;
+                        check(&key, &header, &bytes)?;
+                        images.push(encoded(&header, bytes));
+                    }
+                    values.push(Value::Images(images));
+                    continue;
+                }
                 Cell::Beside(path, kind) => {
                     let value = self.read_beside(&key, &path, kind)?;
                     if let Value::Image(image) = &value {
@@ -338,24 +348,31 @@ impl FolderReader {
                     continue;
                 }
             };
-            let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
-            let read = self.read_image(&key, path, size);
-            let (header, bytes) = read.map_err(|error| match error {
-                // Further images have other names than the sample.
-                Error::Sample { key, what } if path != &*own_path => {
-                    let name = key_of_path(path);
-                    Error::Sample { key, what: what.reworded(|what| format!("{name}: {what}")) }
-                }
-                error => error,
-            })?;
+            let (header, bytes) = match path == &*own_path {
+                true => self.read_image(&key, path, self.known_size(index))?,
+                false => self.read_further(&key, path)?,
+            };
             check(&key, &header, &bytes)?;
             photo = photo.or_else(|| Some(Photo::new(&header, self.how.boxes)));
-            let ImageHeader { codec, width, height, .. } = header;
-            let image = Encoded::new(codec, width, height, bytes);
-            values.push(Value::Image(image));
+            values.push(Value::Image(encoded(&header, bytes)));
         }
         Ok(Sample { key, values })
     }
+
+    /// Reads an image that has another name than the sample.
+    fn read_further(&self, key: &str, path: &[u8]) -> Result<(ImageHeader, Bytes)> {
+        self.read_image(key, path, None).map_err(|error| match error {
+            Error::Sample { key, what } => {
+                let name = key_of_path(path);
+                Error::Sample { key, what: what.reworded(|what| format!("{name}: {what}")) }
+            }
+            error => error,
+        })
+    }
+}
+
+fn encoded(header: &ImageHeader, bytes: Bytes) -> Encoded {
+    Encoded::new(header.codec, header.width, header.height, bytes)
 }
 
 impl Source for FolderReader {

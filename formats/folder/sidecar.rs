@@ -69,14 +69,17 @@ pub(crate) fn meta(
 }
 
 /// The line of one sample, with its line break. `images` are the paths of its images, in schema
-/// order; without any, the key takes the place of the path.
+/// order, those of lists included; without an image field, the key takes the place of the path.
 pub(crate) fn row(
     schema: &Schema,
     sample: &Sample<Encoded>,
     images: &[Vec<u8>],
 ) -> Result<Vec<u8>> {
     let mut row = Map::new();
-    let path = images.first().map_or_else(|| sample.key.clone(), |path| key_of_path(path));
+    let of_list = |value: &&Value<Encoded>| !matches!(value, Value::Image(_));
+    let before = sample.values.iter().take_while(of_list).map(|value| value.images().len());
+    let own = schema.first_image().and_then(|_| images.get(before.sum::<usize>()));
+    let path = own.map_or_else(|| sample.key.clone(), |path| key_of_path(path));
     row.insert(PATH.to_owned(), Json::String(path));
     let mut images = images.iter();
     let mut first_image = true;
@@ -88,6 +91,10 @@ pub(crate) fn row(
                     continue;
                 }
                 Json::String(path)
+            }
+            Value::Images(list) => {
+                let paths = images.by_ref().take(list.len());
+                paths.map(|path| Json::String(key_of_path(path))).collect()
             }
             Value::Int(int) => (*int).into(),
             Value::Float(float) if float.is_finite() => (*float).into(),
@@ -208,6 +215,7 @@ fn parse_rows(rows: &[u8], schema: &Schema) -> Result<Table, (usize, String)> {
     let empty = |(i, field): (usize, &FieldSpec)| match field.kind {
         Kind::Image if Some(i) == first_image => Some(Column::FirstImage),
         Kind::Image => Some(Column::Image(Vec::new())),
+        Kind::Images => Some(Column::Images(Vec::new())),
         Kind::Int => Some(Column::Int(Vec::new())),
         Kind::Float => Some(Column::Float(Vec::new())),
         Kind::Text => Some(Column::Text(Vec::new())),
@@ -259,6 +267,16 @@ fn push(column: &mut Column, field: &FieldSpec, row: &mut Map<String, Json>) -> 
         Column::FirstImage | Column::Made(_) => {}
         Column::Image(paths) => {
             paths.push(path_of_key(&take_text(row, &field.name)?)?.into());
+        }
+        Column::Images(lists) => {
+            let Some(Json::Array(paths)) = row.remove(&field.name) else {
+                return Err("is not a list of paths".to_owned());
+            };
+            let path = |path: &Json| {
+                let text = path.as_str().ok_or("is not a list of texts")?;
+                Ok::<Box<[u8]>, String>(path_of_key(text)?.into())
+            };
+            lists.push(paths.iter().map(path).collect::<Result<_, _>>()?);
         }
         Column::Int(ints) => {
             ints.push(row.remove(&field.name).and_then(|cell| cell.as_i64()).ok_or(number)?);

@@ -17,6 +17,8 @@ pub(crate) enum Column {
     FirstImage,
     /// Further images: their paths relative to the root.
     Image(Vec<Box<[u8]>>),
+    /// Lists of images: their paths relative to the root.
+    Images(Vec<Vec<Box<[u8]>>>),
     Int(Vec<i64>),
     Float(Vec<f64>),
     Text(Vec<String>),
@@ -34,6 +36,8 @@ pub(crate) enum Cell<'a> {
     FirstImage,
     /// The image at that path.
     Image(&'a [u8]),
+    /// The images at those paths.
+    Images(&'a [Box<[u8]>]),
     /// A value of that kind, in the file at that path.
     Beside(Vec<u8>, &'a Kind),
     Value(Value<Encoded>),
@@ -56,6 +60,7 @@ impl Table {
         let cell = |column| match column {
             &Column::FirstImage => Some(Cell::FirstImage),
             Column::Image(paths) => Some(Cell::Image(paths.get(i)?)),
+            Column::Images(lists) => Some(Cell::Images(lists.get(i)?)),
             Column::Int(ints) => Some(Cell::Value(Value::Int(*ints.get(i)?))),
             Column::Float(floats) => Some(Cell::Value(Value::Float(*floats.get(i)?))),
             Column::Text(texts) => Some(Cell::Value(Value::Text(texts.get(i)?.clone()))),

@@ -53,19 +53,28 @@ impl Writer {
     /// The files of a sample: paths and contents.
     fn files<'a>(&self, sample: &'a Sample<Encoded>) -> Result<Vec<(Vec<u8>, &'a Bytes)>> {
         let refuse = |why: String| Error::sample(&sample.key, format!("the key {why}"));
-        let images = sample.values.iter().zip(&self.schema.fields);
+        let first_image = self.schema.first_image();
+        let first = first_image.and_then(|first| sample.values.get(first)?.images().first());
+        // Without an image field, the files of lists are where the image would be.
+        let codec = first.map_or(Codec::Jpeg, |image| image.codec);
+        let first = image_path(&sample.key, codec, self.class_folder(sample).as_deref());
         let mut files: Vec<(Vec<u8>, &Bytes)> = Vec::new();
-        for (value, field) in images {
-            let Value::Image(image) = value else { continue };
-            if image.codec == Codec::Raw {
-                let what = format!("field `{}`: raw pixels are no image file", field.name);
-                return Err(Error::sample(&sample.key, what));
+        for (at, (value, field)) in sample.values.iter().zip(&self.schema.fields).enumerate() {
+            for (number, image) in value.images().iter().enumerate() {
+                if image.codec == Codec::Raw {
+                    let what = format!("field `{}`: raw pixels are no image file", field.name);
+                    return Err(Error::sample(&sample.key, what));
+                }
+                let first = first.clone().map_err(refuse)?;
+                let path = match value {
+                    _ if Some(at) == first_image => Ok(first),
+                    Value::Images(_) => {
+                        extra_image_path(&first, &format!("{}.{number}", field.name), image.codec)
+                    }
+                    _ => extra_image_path(&first, &field.name, image.codec),
+                };
+                files.push((path.map_err(refuse)?, &image.bytes));
             }
-            let path = match files.first() {
-                Some((first, _)) => extra_image_path(first, &field.name, image.codec),
-                None => image_path(&sample.key, image.codec, self.class_folder(sample).as_deref()),
-            };
-            files.push((path.map_err(refuse)?, &image.bytes));
         }
         let mut fresh = BTreeSet::new();
         for (path, _) in &files {

@@ -69,7 +69,7 @@ impl Encoding {
             },
             Kind::Int => Self::Int { bytes: 8, signed: true },
             Kind::Float => Self::Float { bytes: 8 },
-            Kind::Bytes => Self::Bytes,
+            Kind::Bytes | Kind::Images => Self::Bytes,
             Kind::Text => Self::Str,
             Kind::Json => Self::Json,
             Kind::Array(spec) if is_streamable(spec) => Self::Array(spec.clone()),
@@ -137,7 +137,7 @@ impl Encoding {
     /// Returns true if this type can store a field of that kind.
     pub(crate) fn fits(&self, kind: &Kind) -> bool {
         match (self, kind) {
-            (Self::Bytes, Kind::Image | Kind::Bytes | Kind::Array(_)) => true,
+            (Self::Bytes, Kind::Image | Kind::Images | Kind::Bytes | Kind::Array(_)) => true,
             (Self::Unread(_) | Self::Shaped(_), _) => false,
             (Self::Array(stored), Kind::Array(said)) => {
                 (stored.dtype, &stored.shape) == (said.dtype, &said.shape)
@@ -233,7 +233,7 @@ mod tests {
         let array = |dtype, shape| Kind::Array(ArraySpec { dtype, shape, torch: false });
         let arrays = DType::ALL.map(|dtype| array(dtype, vec![2, 3]));
         let odd = [array(DType::U8, vec![]), array(DType::U8, vec![3, 0])];
-        let plain = [Kind::Image, Kind::Int, Kind::Float, Kind::Bytes, Kind::Text, Kind::Json];
+        let plain = [Kind::Image, Kind::Images, Kind::Int, Kind::Float, Kind::Bytes, Kind::Text, Kind::Json];
         for kind in plain.into_iter().chain(arrays).chain(odd) {
             for codec in [None, Some(Codec::Jpeg), Some(Codec::Png), Some(Codec::Bmp)] {
                 let encoding = Encoding::of_field(&kind, codec).unwrap();

@@ -15,7 +15,8 @@ use crate::shards::{
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Amount, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Look, MaxDecompressed,
-    Provenance, Reader, Result, Sample, Source, SourceFacts, Value, bytes::u32_at, read_value,
+    Provenance, Reader, Result, Sample, Source, SourceFacts, Value, bytes::u32_at, image_list,
+    read_value,
 };
 use serde_json::{Map, json};
 use std::{collections::BTreeMap, fmt::Display, ops::Range, path::PathBuf, sync::Arc};
@@ -134,6 +135,7 @@ impl MdsReader {
             }
             (Kind::Json, _) => Value::Json(bytes),
             (Kind::Bytes, _) => Value::Bytes(bytes),
+            (Kind::Images, _) => Value::Images(image_list::from_bytes(&bytes)?),
             (Kind::Array(_), Some(Encoding::Shaped(dtype))) => {
                 Value::Array(shape::elements(field, *dtype, &bytes)?)
             }
@@ -188,18 +190,22 @@ impl MdsReader {
         Some((shard, self.index_of(shard).ok()??))
     }
 
-    /// Regions of a sample's images, if an index has them.
+    /// Regions of a sample's images and lists of them, if an index has them.
     fn image_regions(&self, index: u64) -> Option<impl Iterator<Item = Region>> {
         let (shard, block) = self.block_of(index)?;
         let values = self.facts.schema.fields.iter().filter(|field| !is_cell(field));
-        let images = (0..).zip(values).filter(|(_, field)| field.kind == Kind::Image);
+        let images = (0..).zip(values).filter(|(_, field)| is_of_images(field));
         let number = index - shard.first;
         Some(images.filter_map(move |(position, _)| block.region(number, position).ok()))
     }
 
+    fn first_image_region(&self, index: u64) -> Option<Region> {
+        self.image_regions(index)?.find(|region| region.image.is_some())
+    }
+
     fn stored_codec(&self, index: u64) -> Option<Codec> {
         let position = self.facts.schema.first_image()?;
-        if let Some(region) = self.image_regions(index).and_then(|mut regions| regions.next()) {
+        if let Some(region) = self.first_image_region(index) {
             return Some(region.image?.codec);
         }
         let column = *self.fields.columns.get(position)?;
@@ -222,7 +228,7 @@ impl MdsReader {
         }
         let stored = self.stored(index).ok()?;
         let fields = self.facts.schema.fields.iter().zip(&self.fields.columns);
-        let images = fields.filter(|(field, _)| field.kind == Kind::Image);
+        let images = fields.filter(|(field, _)| is_of_images(field));
         let lens = images.filter_map(|(_, &column)| Some(stored.values.get(column)?.len() as u64));
         Some(lens.sum())
     }
@@ -274,6 +280,10 @@ fn split(columns: &[Column], sample: &[u8]) -> Option<Vec<Range<usize>>> {
         start = end;
     }
     (start == sample.len()).then_some(ranges)
+}
+
+fn is_of_images(field: &FieldSpec) -> bool {
+    matches!(field.kind, Kind::Image | Kind::Images)
 }
 
 fn int(bytes: &[u8], signed: bool) -> Result<i64, String> {
@@ -383,7 +393,7 @@ impl Source for MdsReader {
 
     fn image_size(&self, index: u64) -> Result<Option<(u32, u32)>> {
         self.verify_row(index)?;
-        let image = self.image_regions(index).and_then(|mut regions| regions.next()?.image);
+        let image = self.first_image_region(index).and_then(|region| region.image);
         Ok(image.map(|image| (image.width, image.height)))
     }
 

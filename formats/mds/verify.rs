@@ -167,16 +167,14 @@ pub(crate) fn compared(reader: &MdsReader, index: u64) -> Result<Sample<Encoded>
 pub(crate) fn sample(reader: &MdsReader, index: u64) -> Result<()> {
     let sample = compared(reader, index)?;
     for (value, field) in sample.values.iter().zip(&reader.facts.schema.fields) {
-        let Value::Image(image) = value else { continue };
-        // Pixels from `pil`; their number was checked on reading.
-        if image.codec == Codec::Raw {
-            continue;
+        // Of pixels from `pil` the number was checked on reading.
+        for image in value.images().iter().filter(|image| image.codec != Codec::Raw) {
+            let complete = fdconvert_core::probe::probe(&image.bytes)
+                .and_then(|header| fdconvert_core::probe::check_complete(&image.bytes, &header));
+            complete.map_err(|what| {
+                Error::sample(&sample.key, format!("field `{}`: {what}", field.name))
+            })?;
         }
-        let complete = fdconvert_core::probe::probe(&image.bytes)
-            .and_then(|header| fdconvert_core::probe::check_complete(&image.bytes, &header));
-        complete.map_err(|what| {
-            Error::sample(&sample.key, format!("field `{}`: {what}", field.name))
-        })?;
     }
     Ok(())
 }

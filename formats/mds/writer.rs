@@ -13,10 +13,10 @@ use crate::{
 };
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Provenance, Result, Sample, Schema, ShardSummary,
-    ShardWriter, Skipped, Value, option,
+    ShardWriter, Skipped, Value, image_list, option,
 };
 use fdconvert_storage::{Scratch, partial_path, place::remove, take_back, write_partial};
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Bytes per write, approximately.
 const FLUSH_BYTES: usize = 1 << 20;
@@ -71,19 +71,23 @@ impl Columns {
         for (name, encoding, field) in &self.columns {
             let refuse = |what: &str| Error::sample(&sample.key, format!("field `{name}`: {what}"));
             let value = match field.and_then(|field| sample.values.get(field)) {
-                None => Stored::Bytes(sample.key.as_bytes()),
+                None => Stored::Bytes(sample.key.as_bytes().into()),
                 Some(Value::Image(image)) => {
                     check_image(image).map_err(|what| refuse(&what))?;
-                    Stored::Bytes(&image.bytes)
+                    Stored::Bytes((&image.bytes[..]).into())
+                }
+                Some(Value::Images(images)) => {
+                    images.iter().try_for_each(check_image).map_err(|what| refuse(&what))?;
+                    Stored::Bytes(image_list::to_bytes(images).into())
                 }
                 Some(Value::Int(int)) => Stored::Word(int.to_le_bytes()),
                 Some(Value::Float(float)) => Stored::Word(float.to_le_bytes()),
-                Some(Value::Text(text)) => Stored::Bytes(text.as_bytes()),
+                Some(Value::Text(text)) => Stored::Bytes(text.as_bytes().into()),
                 Some(Value::Json(json)) if std::str::from_utf8(json).is_err() => {
                     return Err(refuse("its JSON is not UTF-8"));
                 }
                 Some(Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes)) => {
-                    Stored::Bytes(bytes)
+                    Stored::Bytes((&bytes[..]).into())
                 }
                 Some(_) => return Err(refuse("MDS does not hold this kind of value")),
             };
@@ -95,7 +99,7 @@ impl Columns {
 
 enum Stored<'a> {
     Word([u8; 8]),
-    Bytes(&'a [u8]),
+    Bytes(Cow<'a, [u8]>),
 }
 
 impl Stored<'_> {

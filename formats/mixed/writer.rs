@@ -14,8 +14,8 @@ use crate::shards::{
 };
 use crate::wds::{self as wds, Wds};
 use fdconvert_core::{
-    Codec, Common, Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, Shard,
-    ShardSummary, ShardWriter, Skipped, Value, option,
+    Codec, Common, Create, Encoded, Error, Format as _, Kind, Provenance, Result, Sample,
+    Schema, Shard, ShardSummary, ShardWriter, Skipped, Value, option,
 };
 use fdconvert_storage::{
     Claim, Folders, SourceStamp, fingerprint_hex as hex,
@@ -72,6 +72,15 @@ impl Writer {
         let image = schema.first_image().ok_or_else(|| {
             Error::usage("schema", "a mixed set is made of images, and no field has images")
         })?;
+        if let Some(list) = schema.fields.iter().find(|field| field.kind == Kind::Images) {
+            let what = format!(
+                "field `{}` is a list of images, and a mixed set chooses the codec of one image a \
+                 sample: pack into wds, mds, beton or parquet",
+                list.name
+            );
+            return Err(Error::usage("schema", what)
+                .cure("to leave the field out", option::DROP_FIELDS.with(&list.name)));
+        }
         let stem = wds::stem(shard)?;
         make_way(format, request, &stem)?;
         let records = out.join(RECORDS);

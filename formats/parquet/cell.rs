@@ -1,7 +1,8 @@
 //! One value of a column of any type, and its JSON form.
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use fdconvert_core::objects::short;
+use super::row::only_path;
+use fdconvert_core::{Encoded, image_list, objects::short};
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
 
@@ -43,6 +44,33 @@ impl Cell {
             }
             _ => None,
         }
+    }
+
+    /// Returns the images of a list of files or of bytes; null is the empty list.
+    ///
+    /// # Errors
+    /// Which image is wrong.
+    pub(crate) fn images(self) -> Result<Vec<Encoded>, String> {
+        let cells = match self {
+            Self::Null => Vec::new(),
+            Self::List(cells) => cells,
+            _ => return Err("it is not a list".to_owned()),
+        };
+        let image = |(number, cell): (usize, Self)| {
+            let wrong = |what: String| Err(format!("image {number}: {what}"));
+            if let Some(path) = cell.path_alone() {
+                return wrong(only_path(path));
+            }
+            let member = match cell {
+                Self::Struct(members) => members.into_iter().find(|(name, _)| **name == *"bytes"),
+                cell => Some(("bytes".into(), cell)),
+            };
+            match member {
+                Some((_, Self::Bytes(bytes))) => image_list::read(bytes, number),
+                _ => wrong("it is null".to_owned()),
+            }
+        };
+        cells.into_iter().enumerate().map(image).collect()
     }
 
     /// Converts to JSON. Numbers that JSON lacks (NaN, infinity) become null, byte strings base64,

@@ -33,6 +33,8 @@ pub(crate) enum How {
         bytes: usize,
         path: Option<usize>,
     },
+    /// A list of such structs, or of bytes.
+    Images(Node),
     /// Bytes that may turn out to be images.
     Bytes {
         bytes: usize,
@@ -155,6 +157,9 @@ fn kind(
             None => (Kind::Bytes, How::Bytes { bytes, path: Some(path), may_be_image: true }),
         };
     }
+    if is_image_list(node, leaves, feature) {
+        return (Kind::Images, How::Images(node.clone()));
+    }
     let json = || json(name, node, leaves, feature);
     match feature.and_then(Feature::array) {
         Some(spec) => array(node, leaves, spec).unwrap_or_else(json),
@@ -216,6 +221,23 @@ fn file_struct(node: &Node, leaves: &[Leaf]) -> Option<(usize, usize)> {
     (fits && members.len() == 2).then_some((bytes, path))
 }
 
+/// Returns true for a list of images: of structs of bytes and a path, or of bytes, that the features
+/// call images, or of such structs that no features describe.
+fn is_image_list(node: &Node, leaves: &[Leaf], feature: Option<Feature<'_>>) -> bool {
+    let Some(element) = node.element() else { return false };
+    let is_file = file_struct(element, leaves).is_some();
+    let is_bytes = element
+        .as_leaf()
+        .is_some_and(|leaf| leaves.get(leaf).is_some_and(|leaf| leaf.kind == LeafKind::Bytes));
+    match feature {
+        Some(feature) => {
+            let class = feature.element().and_then(Feature::class);
+            (is_file || is_bytes) && class == Some("Image")
+        }
+        None => false,
+    }
+}
+
 /// The array of that type and shape, if the column can hold it.
 fn array(node: &Node, leaves: &[Leaf], spec: ArraySpec) -> Option<(Kind, How)> {
     let (shape, name) = stored(&spec);
@@ -268,7 +290,7 @@ impl Column {
             | How::Text(leaf)
             | How::JsonText(leaf)
             | How::Array { leaf, .. } => Some(*leaf),
-            How::Json(nested) => Some(nested.node.leaves().start),
+            How::Json(Nested { node, .. }) | How::Images(node) => Some(node.leaves().start),
             How::Null | How::Constant(_) => None,
         }
     }

@@ -127,6 +127,7 @@ fn feature(field: &FieldSpec) -> Json {
     let value = |dtype: &str| json!({ "dtype": dtype, "_type": "Value" });
     match (&field.kind, &field.class_names) {
         (Kind::Image, _) => json!({ "_type": "Image" }),
+        (Kind::Images, _) => json!({ "feature": { "_type": "Image" }, "_type": "List" }),
         (Kind::Int, Some(names)) => json!({ "names": names, "_type": "ClassLabel" }),
         (Kind::Int, None) => value("int64"),
         (Kind::Float, _) => value("float64"),

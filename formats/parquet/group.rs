@@ -34,6 +34,21 @@ pub(crate) fn write(
         let values: Vec<&Value<Encoded>> =
             samples.iter().filter_map(|sample| sample.values.get(at)).collect();
         let mut column = group.next_column()?.ok_or_else(too_few_columns)?;
+        if field.kind == Kind::Images {
+            for (bytes, levels) in lists(&values) {
+                let (defs, reps) = (Some(&levels.bytes[..]), Some(&levels.repetitions[..]));
+                typed::<ByteArrayType>(column.untyped()).write_batch(&bytes, defs, reps)?;
+            }
+            column.close()?;
+            let mut column = group.next_column()?.ok_or_else(too_few_columns)?;
+            for (_, levels) in lists(&values) {
+                let (defs, reps) = (Some(&levels.paths[..]), Some(&levels.repetitions[..]));
+                typed::<ByteArrayType>(column.untyped()).write_batch(&[], defs, reps)?;
+            }
+            column.close()?;
+            n_columns += 2;
+            continue;
+        }
         if field.kind != Kind::Image {
             plain(column.untyped(), field, &values)?;
             column.close()?;
@@ -63,6 +78,33 @@ pub(crate) fn write(
         places(file.inner(), start.ok_or_else(lost)?, &lens)
     });
     places.collect()
+}
+
+/// The levels of one list of images.
+struct ListLevels {
+    bytes: Vec<i16>,
+    /// Definition levels of the paths, which are null.
+    paths: Vec<i16>,
+    repetitions: Vec<i16>,
+}
+
+/// The images of each list, and their levels. Lists are written one by one, so that each may end a
+/// page.
+fn lists<'a>(
+    values: &'a [&Value<Encoded>],
+) -> impl Iterator<Item = (Vec<ByteArray>, ListLevels)> + 'a {
+    values.iter().map(|value| {
+        let images = value.images();
+        let bytes = images.iter().map(|image| ByteArray::from(image.bytes.clone())).collect();
+        // The list, its element and the member may each be null, and the list may be empty.
+        let levels = |of_image: i16| match images.len() {
+            0 => vec![1],
+            n => vec![of_image; n],
+        };
+        let mut repetitions = levels(1);
+        repetitions[0] = 0;
+        (bytes, ListLevels { bytes: levels(4), paths: levels(3), repetitions })
+    })
 }
 
 /// Finds images of these lengths in the pages of their column.

@@ -56,6 +56,10 @@ impl ParquetReader {
                 let (codec, width, height) = (header.codec, header.width, header.height);
                 Value::Image(Encoded::new(codec, width, height, bytes))
             }
+            How::Images(node) => {
+                let images = self.nested(index, node)?.images().map_err(|what| wrong(&what))?;
+                Value::Images(images)
+            }
             How::Bytes { bytes, .. } => match self.flat(index, *bytes)? {
                 Cell::Bytes(bytes) => Value::Bytes(bytes),
                 _ => return Err(self.null(index, name)),
@@ -86,6 +90,7 @@ impl ParquetReader {
                 Kind::Json => Value::Json(Bytes::from_static(b"null")),
                 Kind::Float => Value::Float(f64::NAN),
                 Kind::Image => return Err(self.no_image(index, name, None)),
+                Kind::Images => Value::Images(Vec::new()),
                 _ => return Err(self.null(index, name)),
             },
             How::Constant(value) => value.clone(),
@@ -154,7 +159,7 @@ impl ParquetReader {
     }
 }
 
-fn only_path(path: &[u8]) -> String {
+pub(super) fn only_path(path: &[u8]) -> String {
     let path = String::from_utf8_lossy(path);
     format!(
         "only the path `{path}` is stored and not the image; write the file again with the images in it"

@@ -29,6 +29,10 @@ pub(crate) fn check(schema: &Schema, sample: &Sample<Encoded>) -> Result<()> {
                 check_image(image).map_err(refuse)?;
                 image.bytes.len() as u64
             }
+            Value::Images(images) => {
+                images.iter().try_for_each(check_image).map_err(refuse)?;
+                images.iter().map(|image| 4 + image.bytes.len() as u64).sum()
+            }
             Value::Json(json) if std::str::from_utf8(json).is_err() => {
                 return Err(refuse("its JSON is not UTF-8".to_owned()));
             }
@@ -64,17 +68,27 @@ fn column(field: &FieldSpec) -> Result<TypePtr, ParquetError> {
     let name = &field.name;
     let plain = |physical| primitive(name, physical, None, ConvertedType::NONE, None);
     Ok(Arc::new(match &field.kind {
-        Kind::Image => {
-            let bytes = primitive("bytes", Physical::BYTE_ARRAY, None, ConvertedType::NONE, None)?;
-            let members = vec![Arc::new(bytes), Arc::new(text("path")?)];
-            group(name, Repetition::OPTIONAL, None, ConvertedType::NONE, members)?
-        }
+        Kind::Image => image(name)?,
+        Kind::Images => list(name, image("element")?)?,
         Kind::Int => plain(Physical::INT64)?,
         Kind::Float => plain(Physical::DOUBLE)?,
         Kind::Bytes => plain(Physical::BYTE_ARRAY)?,
         Kind::Array(spec) => array(name, spec)?,
         _ => text(name)?,
     }))
+}
+
+fn image(name: &str) -> Result<Type, ParquetError> {
+    let bytes = primitive("bytes", Physical::BYTE_ARRAY, None, ConvertedType::NONE, None)?;
+    let members = vec![Arc::new(bytes), Arc::new(text("path")?)];
+    group(name, Repetition::OPTIONAL, None, ConvertedType::NONE, members)
+}
+
+fn list(name: &str, element: Type) -> Result<Type, ParquetError> {
+    let elements = vec![Arc::new(element)];
+    let list = group("list", Repetition::REPEATED, None, ConvertedType::NONE, elements)?;
+    let (logical, converted) = (Some(LogicalType::List), ConvertedType::LIST);
+    group(name, Repetition::OPTIONAL, logical, converted, vec![Arc::new(list)])
 }
 
 fn primitive(
@@ -138,11 +152,7 @@ fn array(name: &str, spec: &ArraySpec) -> Result<Type, ParquetError> {
         DType::F64 | DType::C128 => plain(Physical::DOUBLE)?,
     };
     for depth in (0..shape.len()).rev() {
-        let name = if depth == 0 { name } else { "element" };
-        let repetition = Repetition::REPEATED;
-        let list = group("list", repetition, None, ConvertedType::NONE, vec![Arc::new(inner)])?;
-        let (logical, converted) = (Some(LogicalType::List), ConvertedType::LIST);
-        inner = group(name, Repetition::OPTIONAL, logical, converted, vec![Arc::new(list)])?;
+        inner = list(if depth == 0 { name } else { "element" }, inner)?;
     }
     Ok(inner)
 }
@@ -161,8 +171,14 @@ pub(crate) fn properties(schema: &Schema) -> Result<WriterProperties, ParquetErr
         .set_write_batch_size(PAGE_ROWS)
         .set_max_row_group_row_count(None);
     for field in &schema.fields {
-        if field.kind == Kind::Image {
-            let path = ColumnPath::new(vec![field.name.clone(), "bytes".to_owned()]);
+        let parts = match field.kind {
+            Kind::Image => &["bytes"][..],
+            Kind::Images => &["list", "element", "bytes"],
+            _ => &[],
+        };
+        if !parts.is_empty() {
+            let parts = parts.iter().map(|part| (*part).to_owned());
+            let path = ColumnPath::new([field.name.clone()].into_iter().chain(parts).collect());
             properties = properties
                 .set_column_compression(path.clone(), Compression::UNCOMPRESSED)
                 .set_column_data_page_size_limit(path, IMAGE_PAGE_BYTES);

@@ -189,6 +189,8 @@ fn check_region(
 ) -> Result<u64, String> {
     let region = block.region(row, position).map_err(|error| error.to_string())?;
     let bytes: &[u8] = match value {
+        Value::Images(images) if xxh3_of_list(images) == region.xxh3 => return Ok(region.xxh3),
+        Value::Images(_) => return Err("the checksum of its list does not match".to_owned()),
         Value::Image(image) => &image.bytes,
         Value::Text(text) => text.as_bytes(),
         Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => bytes,
@@ -198,6 +200,17 @@ fn check_region(
         return Err(format!("the checksum of {} bytes does not match", bytes.len()));
     }
     Ok(region.xxh3)
+}
+
+/// XXH3 of a list of images: of the length of each, in 4 bytes, and its bytes, as a page has them.
+pub(super) fn xxh3_of_list(images: &[Encoded]) -> u64 {
+    let mut hash = Xxh3::new();
+    for image in images {
+        // A page holds no image of 4 GiB.
+        hash.update(&(image.bytes.len() as u32).to_le_bytes());
+        hash.update(&image.bytes);
+    }
+    hash.digest()
 }
 
 /// Reads a value of a sample alone, and compares it with its checksum; `None` if it has to be read

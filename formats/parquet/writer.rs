@@ -5,6 +5,7 @@ use super::{
     layout::{FORMAT, GROUP_BYTES, GROUP_IMAGES, GROUP_ROWS, KEY, Note, Place, VERSION},
     open::is_cell,
     sink::Sink,
+    verify::xxh3_of_list,
     stage::{check, message, properties},
 };
 use crate::{
@@ -17,7 +18,7 @@ use ::parquet::{
     file::{metadata::KeyValue, writer::SerializedFileWriter},
 };
 use fdconvert_core::{
-    Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
+    Create, Encoded, Error, FieldSpec, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
     Skipped, Value, option,
 };
 use fdconvert_storage::{
@@ -116,7 +117,8 @@ impl ParquetWriter {
         let file = SerializedFileWriter::new(sink.clone(), message, Arc::new(properties));
         let file = file.map_err(|error| failed(request.out, &error))?;
         let n_regions = schema.fields.iter().filter(|field| !is_cell(&field.kind)).count();
-        let has_images = schema.first_image().is_some();
+        let of_images = |field: &FieldSpec| matches!(field.kind, Kind::Image | Kind::Images);
+        let has_images = schema.fields.iter().any(of_images);
         Ok(Self {
             out: request.out.to_owned(),
             overwrite: request.overwrite,
@@ -231,7 +233,9 @@ impl ShardWriter for ParquetWriter {
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
         check(&self.schema, sample)?;
         let bytes = sample.values.iter().map(|value| match value {
-            Value::Image(image) => image.bytes.len() as u64,
+            Value::Image(_) | Value::Images(_) => {
+                value.images().iter().map(|image| image.bytes.len() as u64).sum()
+            }
             Value::Text(text) => text.len() as u64,
             Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => bytes.len() as u64,
             _ => 8,
@@ -330,6 +334,9 @@ fn region(value: &Value<Encoded>, place: Option<u64>) -> Option<Region> {
                 height: image.height,
             }),
         },
+        Value::Images(images) => {
+            Region { offset: 0, len: 0, xxh3: xxh3_of_list(images), image: None }
+        }
         Value::Text(text) => hashed(text.as_bytes()),
         Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => hashed(bytes),
         _ => return None,

@@ -5,11 +5,12 @@ use crate::{
         Wds, kept,
         keys::{KeyCodec, Omitted},
         layout::MAX_NAME_BYTES,
+        list::numbered,
         names::Name,
     },
 };
 use fdconvert_core::{
-    Common, Encoded, Error, FieldSpec, Kind, Remark, Result, Schema, Value, option,
+    Codec, Common, Encoded, Error, FieldSpec, Kind, Remark, Result, Schema, Value, option,
 };
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
 
@@ -20,7 +21,7 @@ const MIN_KEY_BYTES: usize = 24;
 
 /// Positions of the fields in member order: images, then the rest.
 pub(crate) fn order(schema: &Schema) -> Vec<usize> {
-    let is_image = |&i: &usize| schema.fields[i].kind == Kind::Image;
+    let is_image = |&i: &usize| matches!(schema.fields[i].kind, Kind::Image | Kind::Images);
     let (images, others): (Vec<_>, Vec<_>) = (0..schema.fields.len()).partition(is_image);
     [images, others].concat()
 }
@@ -88,7 +89,11 @@ fn all_names(
         }
     };
     let mut names = Vec::with_capacity(schema.fields.len());
-    for field in 0..schema.fields.len() {
+    for (field, spec) in schema.fields.iter().enumerate() {
+        if spec.kind == Kind::Images {
+            names.push(Name::Numbered(format!("{}.", plain_name(&spec.name))));
+            continue;
+        }
         names.push(match (fixed_name(schema, field)?, own(field)) {
             (Some(_), Some(own)) => Name::Fixed(own.to_owned()),
             (Some(name), None) => Name::Fixed(name),
@@ -107,7 +112,7 @@ pub(crate) fn fixed_name(schema: &Schema, position: usize) -> Result<Option<Stri
     let label = schema.label().filter(|&label| schema.fields[label].kind == Kind::Int);
     let plain = plain_name(&field.name);
     Ok(Some(match &field.kind {
-        Kind::Image => return Ok(None),
+        Kind::Image | Kind::Images => return Ok(None),
         Kind::Int if Some(position) == label => "cls".to_owned(),
         Kind::Int => format!("{plain}.cls"),
         Kind::Float | Kind::Json => format!("{plain}.json"),
@@ -161,10 +166,25 @@ pub(crate) fn remarks(format: &Wds, schema: &Schema, common: &Common) -> Vec<Rem
 /// Refuses names that readers would confuse, and names too long to leave room for a key.
 fn check(schema: &Schema, names: &[Name]) -> Result<()> {
     let mut seen = BTreeMap::new();
+    let lists = names.iter().filter_map(|name| match name {
+        Name::Numbered(stem) => Some(stem.to_ascii_lowercase().into_bytes()),
+        _ => None,
+    });
+    let lists: Vec<Vec<u8>> = lists.collect();
     for (name, field) in names.iter().zip(&schema.fields) {
         for name in name.all() {
             // WebDataset reads names in lower case.
-            if let Some(earlier) = seen.insert(name.to_ascii_lowercase(), &field.name) {
+            let lower = name.to_ascii_lowercase();
+            let of_list = numbered(lower.as_bytes()).map(|(stem, _)| stem);
+            if of_list.is_some_and(|stem| lists.iter().any(|list| list == stem)) {
+                let what = format!(
+                    "field `{}` would be stored as `{name}`, as if it were of a list of images: \
+                     rename it",
+                    field.name
+                );
+                return Err(Error::usage("schema", what));
+            }
+            if let Some(earlier) = seen.insert(lower, &field.name) {
                 let what = format!(
                     "the fields `{earlier}` and `{}` would both be stored as `{name}`: rename one",
                     field.name
@@ -208,10 +228,7 @@ impl Contents<'_> {
 /// Encodes a value as stored.
 pub(crate) fn encode<'a>(kind: &Kind, value: &'a Value<Encoded>) -> Result<Contents<'a>, String> {
     let bytes: Cow<'_, [u8]> = match value {
-        Value::Image(image) if image.codec == fdconvert_core::Codec::Raw => {
-            return Err("raw pixels are no file: store them as PNG or another codec".into());
-        }
-        Value::Image(image) => Cow::Borrowed(&image.bytes),
+        Value::Image(image) => return encode_image(image),
         Value::Int(int) => Cow::Owned(int.to_string().into_bytes()),
         Value::Float(float) => Cow::Owned(float_text(*float).into_bytes()),
         Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => Cow::Borrowed(bytes),
@@ -223,6 +240,14 @@ pub(crate) fn encode<'a>(kind: &Kind, value: &'a Value<Encoded>) -> Result<Conte
         _ => Vec::new(),
     };
     Ok(Contents { header, bytes })
+}
+
+/// Returns an image as stored.
+pub(crate) fn encode_image(image: &Encoded) -> Result<Contents<'_>, String> {
+    if image.codec == Codec::Raw {
+        return Err("raw pixels are no file: store them as PNG or another codec".into());
+    }
+    Ok(Contents { header: Vec::new(), bytes: Cow::Borrowed(&image.bytes) })
 }
 
 /// Formats a float as Python's `json` does.
@@ -241,7 +266,6 @@ mod tests {
     use super::*;
     use crate::members::decode;
     use bytes::Bytes;
-    use fdconvert_core::Codec;
 
     fn schema(fields: &[(&str, Kind)]) -> Schema {
         let fields = fields.iter().map(|(name, kind)| FieldSpec::new(*name, kind.clone()));

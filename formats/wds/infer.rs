@@ -4,6 +4,7 @@ use crate::{
     members::{self, npy},
     wds::{
         format::FORMAT,
+        list,
         names::{Column, places},
         scan::Scanned,
         shard::{Contents, Shard},
@@ -61,6 +62,9 @@ fn kind_of<'a>(
     name: &'a [u8],
     mut scanned: impl Iterator<Item = (&'a Shard, &'a Scanned)>,
 ) -> Kind {
+    if list::is_list(name) {
+        return Kind::Images;
+    }
     let full = String::from_utf8_lossy(name).to_lowercase();
     let suffix = full.rsplit('.').next().unwrap_or(&full);
     if suffix != "npy" {
@@ -80,7 +84,7 @@ fn kind_of<'a>(
 /// Names the fields for members of these names and kinds.
 fn fields(members: impl Iterator<Item = (Vec<u8>, Kind)>) -> Vec<FieldSpec> {
     let mut fields: Vec<FieldSpec> = Vec::new();
-    let (mut has_image, mut has_label) = (false, false);
+    let (mut has_image, mut has_images, mut has_label) = (false, false, false);
     for (name, kind) in members {
         let full = String::from_utf8_lossy(&name).into_owned();
         let stem = full.rsplit_once('.').map_or("", |(stem, _)| stem);
@@ -88,6 +92,7 @@ fn fields(members: impl Iterator<Item = (Vec<u8>, Kind)>) -> Vec<FieldSpec> {
             |seen: &mut bool, name: &str| (!std::mem::replace(seen, true)).then(|| name.to_owned());
         let preferred = match kind {
             Kind::Image => first_of(&mut has_image, "image"),
+            Kind::Images if stem.is_empty() => first_of(&mut has_images, "images"),
             Kind::Int if stem.is_empty() => first_of(&mut has_label, "label"),
             _ => None,
         };
@@ -112,7 +117,7 @@ fn refuse_archives(path: &Path, members: &[(&[u8], Kind)]) -> Result<()> {
             .any(|end| name.strip_suffix(end).is_some_and(|it| it.is_empty() || it.ends_with('.')))
     };
     let archive = members.iter().find(|(name, _)| is_archive(name));
-    if members.iter().any(|(_, kind)| *kind == Kind::Image) {
+    if members.iter().any(|(_, kind)| matches!(kind, Kind::Image | Kind::Images)) {
         return Ok(());
     }
     let Some((name, _)) = archive else { return Ok(()) };

@@ -56,6 +56,7 @@ mod infer;
 mod kept;
 mod keys;
 mod layout;
+mod list;
 mod manifest;
 mod names;
 mod open;

@@ -1,11 +1,15 @@
 //! Member names: those to write, and those that a field may have in a shard.
-use crate::wds::{fields::order, scan::Member};
+use crate::wds::{
+    fields::{order, plain_name},
+    list,
+    scan::{MAX_MEMBERS, Member},
+};
 #[cfg(feature = "write")]
 use crate::wds::{
     outline::{Outline, each_sample},
     scan::members,
 };
-use fdconvert_core::{Codec, Encoded, Kind, Result, Schema, Value};
+use fdconvert_core::{Codec, Encoded, FieldSpec, Kind, Result, Schema, Value};
 use std::{borrow::Cow, collections::BTreeSet, path::Path};
 
 /// Name that the writer gives a field's members, without key and dot.
@@ -15,6 +19,8 @@ pub(crate) enum Name {
     Fixed(String),
     /// A stem, followed by the extension of the image's codec.
     ByCodec(String),
+    /// A stem, followed by the number of an image in a list and the extension of its codec.
+    Numbered(String),
 }
 
 impl Name {
@@ -32,11 +38,19 @@ impl Name {
             (Self::ByCodec(prefix), Some(codec)) => {
                 Cow::Owned(format!("{prefix}{}", codec.extension()))
             }
-            (Self::ByCodec(name) | Self::Fixed(name), _) => Cow::Borrowed(name),
+            (Self::ByCodec(name) | Self::Fixed(name) | Self::Numbered(name), _) => {
+                Cow::Borrowed(name)
+            }
         }
     }
 
-    /// Every possible name.
+    /// The name of an image in a list.
+    pub(crate) fn of_number(&self, number: usize, codec: Codec) -> String {
+        let (Self::Numbered(stem) | Self::ByCodec(stem) | Self::Fixed(stem)) = self;
+        format!("{stem}{number}.{}", codec.extension())
+    }
+
+    /// Every possible name; of a list the one that stands for all.
     pub(crate) fn all(&self) -> Vec<String> {
         match self {
             Self::Fixed(name) => vec![name.clone()],
@@ -44,12 +58,16 @@ impl Name {
                 let files = Codec::ALL.into_iter().filter(|codec| *codec != Codec::Raw);
                 files.map(|codec| format!("{prefix}{}", codec.extension())).collect()
             }
+            Self::Numbered(stem) => vec![format!("{stem}{}", char::from(list::ALL))],
         }
     }
 
     /// Bytes of the longest possible name.
     pub(crate) fn max_bytes(&self) -> usize {
-        self.all().iter().map(String::len).max().unwrap_or(0)
+        match self {
+            Self::Numbered(_) => self.of_number(MAX_MEMBERS, Codec::Webp).len(),
+            _ => self.all().iter().map(String::len).max().unwrap_or(0),
+        }
     }
 }
 
@@ -129,9 +147,10 @@ pub(crate) fn found<'a>(
         return Ok(texts);
     }
     let mut names = vec![BTreeSet::new(); columns.len()];
+    let lists = list::Lists::of_columns(columns);
     for path in shards {
         each_sample(path, outline, |group| {
-            let members = members(group).map_err(|error| error.at(path))?;
+            let members = members(group, &lists).map_err(|error| error.at(path))?;
             let own: Vec<&[u8]> = members.iter().map(|it| it.name.as_slice()).collect();
             for (names, at) in names.iter_mut().zip(places(&own, columns)) {
                 if let Some(member) = at.and_then(|at| members.get(at))
@@ -175,15 +194,24 @@ pub(crate) fn places(members: &[impl AsRef<[u8]>], columns: &[Column]) -> Vec<Op
     places
 }
 
-/// The fields of members that are in the order of fdconvert's writer.
+/// The fields of members that are in the order of fdconvert's writer, and without gaps but for
+/// empty lists.
 pub(crate) fn in_our_order(members: &[Member], schema: &Schema) -> Option<Vec<Column>> {
     let order = order(schema);
     let mut columns = vec![None; order.len()];
-    for (member, &field) in members.iter().zip(&order) {
-        let kind = &schema.fields.get(field)?.kind;
-        *columns.get_mut(field)? = Some(Column::seen(&member.name, kind));
+    let mut members = members.iter().peekable();
+    for &field in &order {
+        let FieldSpec { name, kind, .. } = schema.fields.get(field)?;
+        let is_list = *kind == Kind::Images;
+        let member = members.next_if(|member| list::is_list(&member.name) == is_list);
+        let name = match member {
+            Some(member) => member.name.clone(),
+            None if is_list => list::all_of(&plain_name(name)),
+            None => return None,
+        };
+        *columns.get_mut(field)? = Some(Column::seen(&name, kind));
     }
-    if members.len() == order.len() { columns.into_iter().collect() } else { None }
+    if members.next().is_none() { columns.into_iter().collect() } else { None }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::wds::{
     WdsReader,
     infer::infer,
     layout::index_path,
+    list::{self, Lists},
     manifest::{Manifest, ShardFacts},
     names::{self, Column},
     scan::{Scanned, samples},
@@ -26,7 +27,7 @@ use fdconvert_storage::{
     place::{self, Kind},
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -158,11 +159,16 @@ impl WdsReader {
         dropped: &[String],
     ) -> Result<Self> {
         let given = given(&mut shards, manifest.as_ref())?;
-        let shards = shards.into_iter().map(Unscanned::scan);
+        let lists = match &given {
+            Some((_, columns)) => Lists::of_columns(columns),
+            None => Lists::AllBut(BTreeSet::new()),
+        };
+        let shards = shards.into_iter().map(|shard| shard.scan(&lists));
         let mut shards = shards.collect::<Result<Vec<Shard>>>()?;
         let (mut schema, mut columns) = match given {
             Some(given) => given,
             None => {
+                scan_without_broken_lists(&mut shards)?;
                 strangers::leave_out(&mut shards);
                 infer(&shards)?
             }
@@ -213,11 +219,11 @@ impl WdsReader {
 }
 
 impl Unscanned {
-    fn scan(mut self) -> Result<Shard> {
+    fn scan(mut self, lists: &Lists) -> Result<Shard> {
         let contents = match self.index.take() {
             Some(index) => Contents::Indexed(Box::new(index)),
             None => {
-                let scanned = Scanned::new(&self.walkable()?);
+                let scanned = Scanned::new(&self.walkable()?, lists);
                 Contents::Scanned(Box::new(scanned.map_err(|error| error.at(&self.path))?))
             }
         };
@@ -238,7 +244,7 @@ impl Unscanned {
     /// Member names of the first sample, in the order of its fields.
     fn columns(&self, schema: &Schema) -> Option<Vec<Column>> {
         let start = self.first_samples().ok()?;
-        let (_, members) = samples(&start).next()?.ok()?;
+        let (_, members) = samples(&start, &Lists::of_schema(schema)).next()?.ok()?;
         names::in_our_order(&members, schema)
     }
 
@@ -252,6 +258,29 @@ impl Unscanned {
         let end = third.map_or(self.archive.len(), |region| region.offset);
         Ok(self.archive.read(0, end)?.unwrap_or_default())
     }
+}
+
+/// Scans shards again if numbered images that are a list in one sample are none in another: then
+/// they are none in all.
+fn scan_without_broken_lists(shards: &mut [Shard]) -> Result<()> {
+    let scanned = shards.iter().filter_map(|shard| match &shard.contents {
+        Contents::Scanned(scanned) => Some(scanned),
+        Contents::Indexed(_) => None,
+    });
+    let names = scanned.flat_map(|scanned| scanned.shapes()).flat_map(|shape| &shape.names);
+    let broken: BTreeSet<Vec<u8>> =
+        names.filter_map(|name| Some(list::numbered(name)?.0.to_vec())).collect();
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let lists = Lists::AllBut(broken);
+    for shard in shards {
+        if let Contents::Scanned(scanned) = &mut shard.contents {
+            let archive = shard.archive.whole()?;
+            **scanned = Scanned::new(&archive, &lists).map_err(|error| error.at(&shard.path))?;
+        }
+    }
+    Ok(())
 }
 
 /// Schema and member names from the manifest, otherwise from the first index. Indexes that disagree

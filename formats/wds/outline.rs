@@ -50,12 +50,15 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// The outline for the shards of a dataset; `None` if they have no indexes.
+    /// The outline for the shards of a dataset; `None` if they have no indexes, or
+    /// lists of images.
     ///
     /// # Errors
     /// Those of [`fields::names`].
     pub(crate) fn new(format: &Wds, schema: &Schema, common: &Common) -> Result<Option<Self>> {
-        if !format.sidecars.contains(&"fdx") {
+        // The index does not say how long the images of a list are.
+        let has_lists = schema.fields.iter().any(|field| field.kind == Kind::Images);
+        if has_lists || !format.sidecars.contains(&"fdx") {
             return Ok(None);
         }
         let names = fields::names(schema, format, common)?;

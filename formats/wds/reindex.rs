@@ -168,8 +168,11 @@ impl Wds {
         let Contents::Scanned(scanned) = &shard.contents else {
             return Err(reader.bad_sample(index, "the shard is indexed already"));
         };
-        let member = scanned
-            .place(sample, column)
+        let member = match value {
+            Value::Images(images) if images.is_empty() => Some(0..0),
+            _ => scanned.place(sample, column),
+        };
+        let member = member
             .ok_or_else(|| reader.bad_sample(index, "a field is missing"))?;
         Ok(match value {
             Value::Array(bytes) => {

@@ -2,6 +2,7 @@
 use crate::tar::{Entry, Group, SORT, TarError, groups, groups_and_rest, split_key};
 use crate::wds::{
     layout,
+    list::{self, Lists},
     names::{Column, places},
 };
 use fdconvert_core::{Ignored, Remark, Schema, option};
@@ -11,7 +12,7 @@ use std::{
 };
 
 /// Maximum members of a sample; a larger group is no sample.
-const MAX_MEMBERS: usize = 1000;
+pub(crate) const MAX_MEMBERS: usize = 1000;
 
 /// A member of one sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,10 +36,13 @@ impl Member {
 pub(crate) type Stored = (Vec<u8>, Vec<Member>);
 
 /// The samples of an archive, in order, without archive metadata.
-pub(crate) fn samples(archive: &[u8]) -> impl Iterator<Item = Result<Stored, TarError>> {
+pub(crate) fn samples<'a>(
+    archive: &'a [u8],
+    lists: &'a Lists,
+) -> impl Iterator<Item = Result<Stored, TarError>> + 'a {
     groups(archive).filter_map(|group| match group {
         Ok(group) if is_meta(&group.key) => None,
-        Ok(group) => Some(members(&group).map(|members| (group.key, members))),
+        Ok(group) => Some(members(&group, lists).map(|members| (group.key, members))),
         Err(error) => Some(Err(error)),
     })
 }
@@ -49,11 +53,11 @@ fn is_meta(key: &[u8]) -> bool {
     first_part.starts_with(b"__") && first_part.ends_with(b"__")
 }
 
-/// The members of a sample, all distinct.
+/// The members of a sample, all distinct, and those of a list as one.
 ///
 /// # Errors
 /// What is wrong with the sample.
-pub(crate) fn members(group: &Group<'_>) -> Result<Vec<Member>, TarError> {
+pub(crate) fn members(group: &Group<'_>, lists: &Lists) -> Result<Vec<Member>, TarError> {
     if group.entries.len() > MAX_MEMBERS {
         return Err(too_many(group));
     }
@@ -70,7 +74,7 @@ pub(crate) fn members(group: &Group<'_>) -> Result<Vec<Member>, TarError> {
         }
         members.push(Member { name: field.to_vec(), header, data, len });
     }
-    Ok(members)
+    Ok(list::fold(members, lists))
 }
 
 /// The member names of a sample, in order. Most samples of a shard share one shape.
@@ -100,7 +104,7 @@ pub(crate) struct Scanned {
 
 impl Scanned {
     /// Walks an archive. Members become fields only with [`assign`](Self::assign).
-    pub(crate) fn new(archive: &[u8]) -> Result<Self, TarError> {
+    pub(crate) fn new(archive: &[u8], lists: &Lists) -> Result<Self, TarError> {
         let mut scanned = Self::default();
         let mut ignored = Ignored::default();
         let mut known: BTreeMap<Vec<Vec<u8>>, u32> = BTreeMap::new();
@@ -113,11 +117,16 @@ impl Scanned {
             scanned.keys.extend_from_slice(&group.key);
             scanned.key_ends.push(scanned.keys.len());
             scanned.starts.push(scanned.places.len());
-            scanned.places.extend(group.entries.iter().map(|entry| (entry.data, entry.len)));
             let number = match scanned.shape.last() {
-                Some(&last) if scanned.has_shape(last, &group) => last,
+                Some(&last) if scanned.has_shape(last, &group) => {
+                    let places = group.entries.iter().map(|entry| (entry.data, entry.len));
+                    scanned.places.extend(places);
+                    last
+                }
                 _ => {
-                    let names: Vec<_> = members(&group)?.into_iter().map(|it| it.name).collect();
+                    let members = members(&group, lists)?;
+                    scanned.places.extend(members.iter().map(|it| (it.data, it.len)));
+                    let names: Vec<_> = members.into_iter().map(|it| it.name).collect();
                     // No file system holds a tar of 2^32 samples.
                     let next = u32::try_from(scanned.shapes.len()).unwrap_or(u32::MAX);
                     *known.entry(names).or_insert_with_key(|names| {
@@ -136,7 +145,8 @@ impl Scanned {
         Ok(scanned)
     }
 
-    /// Returns true if a sample has these members. A shape never has duplicates.
+    /// Returns true if a sample has these members. A shape never has duplicates, and one with a list
+    /// is that of no sample's members.
     fn has_shape(&self, number: u32, group: &Group<'_>) -> bool {
         self.shapes.get(number as usize).is_some_and(|shape| {
             shape.names.len() == group.entries.len()

@@ -1,7 +1,7 @@
 use crate::{
     index::Index,
     members,
-    wds::{fields, scan::Scanned},
+    wds::{fields, list, scan::Scanned},
 };
 use bytes::Bytes;
 use fdconvert_core::{
@@ -166,6 +166,11 @@ impl Shard {
             Contents::Indexed(index) => self.indexed(index, sample, field, slot),
             Contents::Scanned(scanned) => {
                 let place = scanned.place(sample, column);
+                if field.kind == Kind::Images {
+                    let place = place.unwrap_or_default();
+                    let members = self.slice(place.start as u64, place.len() as u64)?;
+                    return Ok(Value::Images(list::decode(&members)?));
+                }
                 let place = place.ok_or_else(|| scanned.missing(column))?;
                 let bytes = self.slice(place.start as u64, place.len() as u64)?;
                 Ok(members::decode(&field.kind, bytes)?)
@@ -218,6 +223,7 @@ impl Shard {
                 let (codec, width, height) = (image.codec, image.width, image.height);
                 Value::Image(Encoded::new(codec, width, height, bytes))
             }
+            Kind::Images => Value::Images(list::decode(&bytes)?),
             Kind::Array(spec) if spec.byte_len() != Some(region.len) => {
                 let what = format!("{} bytes do not fill the array's shape", region.len);
                 return Err(what.into());

@@ -1,5 +1,6 @@
 //! Files among samples that are not part of one: a `README.md`, a `classes.csv`.
 use crate::wds::{
+    list::is_list,
     names::stem_of_image,
     shard::{Contents, Shard},
 };
@@ -34,5 +35,5 @@ pub(crate) fn leave_out(shards: &mut [Shard]) {
 }
 
 fn has_image(names: &[Vec<u8>]) -> bool {
-    names.iter().any(|name| stem_of_image(name).is_some())
+    names.iter().any(|name| stem_of_image(name).is_some() || is_list(name))
 }

@@ -7,12 +7,14 @@ use crate::shards::{
 use crate::wds::{
     WdsReader, fields,
     format::FORMAT,
+    list::Lists,
+    names::Column,
     record::Record,
     scan::{Member, samples},
     shard::{Contents, IndexProblem, Refusal, Shard, Slot},
 };
 use bytes::Bytes;
-use fdconvert_core::{Encoded, Error, FieldSpec, Reader as _, Remark, Result, Sample, Value};
+use fdconvert_core::{Encoded, Error, FieldSpec, Kind, Reader as _, Remark, Result, Sample, Value};
 use fdconvert_storage::place;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
@@ -121,8 +123,9 @@ impl Framing<'_> {
     fn check(&self, problems: &mut Problems<'_>) {
         let Self { reader, index, .. } = self;
         let order = fields::order(&reader.facts.schema);
+        let lists = Lists::of_columns(&reader.columns);
         let mut n_samples = 0;
-        for sample in samples(self.archive) {
+        for sample in samples(self.archive, &lists) {
             let members = match sample {
                 Ok((_, members)) => members,
                 Err(error) => {
@@ -131,13 +134,17 @@ impl Framing<'_> {
                 }
             };
             let at = members.first().map_or(0, |member| member.header);
-            if members.len() != order.len() {
-                let (found, wanted) = (members.len(), order.len());
+            let n_members = members.len();
+            let Some(members) = self.by_field(members, &order) else {
+                let (found, wanted) = (n_members, order.len());
                 problems.add(at, format!("a sample of {found} members for {wanted} fields"));
                 return;
-            }
+            };
             for (member, &column) in members.iter().zip(&order) {
-                if reader.columns.get(column).is_some_and(|column| !column.takes(&member.name)) {
+                let is_other = |column: &Column| {
+                    !member.name.is_empty() && !column.takes(&member.name)
+                };
+                if reader.columns.get(column).is_some_and(is_other) {
                     let name = String::from_utf8_lossy(&member.name);
                     problems.add(member.header, format!("`{name}` is not the field expected here"));
                 }
@@ -152,6 +159,25 @@ impl Framing<'_> {
         if n_samples != index.n_samples() {
             problems.add(0, format!("{n_samples} samples, its index has {}", index.n_samples()));
         }
+    }
+
+    /// The members of a sample in the order of its fields, one for each: those of an empty list have
+    /// neither name nor bytes. `None` if there are more or fewer.
+    fn by_field(&self, members: Vec<Member>, order: &[usize]) -> Option<Vec<Member>> {
+        let mut members = members.into_iter().peekable();
+        let mut found = Vec::with_capacity(order.len());
+        for &column in order {
+            let is_list = self.reader.facts.schema.fields.get(column)?.kind == Kind::Images;
+            let takes = |member: &Member| {
+                self.reader.columns.get(column).is_some_and(|column| column.takes(&member.name))
+            };
+            found.push(match members.next_if(|member| !is_list || takes(member)) {
+                Some(member) => member,
+                None if is_list => Member { name: Vec::new(), header: 0, data: 0, len: 0 },
+                None => return None,
+            });
+        }
+        members.next().is_none().then_some(found)
     }
 
     fn agree(
@@ -177,7 +203,7 @@ impl Framing<'_> {
                 let region =
                     self.index.region(sample, region).map_err(|error| error.to_string())?;
                 let header = match &field.kind {
-                    fdconvert_core::Kind::Array(_) => {
+                    Kind::Array(_) => {
                         // Also checks type and shape.
                         stored()?;
                         member.len - region.len.min(member.len)
@@ -185,7 +211,8 @@ impl Framing<'_> {
                     _ => 0,
                 };
                 let place = (member.data + header, member.len - header);
-                if place == (region.offset, region.len) {
+                let are_empty = member.name.is_empty() && region.len == 0;
+                if place == (region.offset, region.len) || are_empty {
                     Ok(())
                 } else {
                     let at = member.data;
@@ -237,7 +264,7 @@ fn sidecar(files: &Files, file: &FileFacts) -> Option<Error> {
 pub(crate) fn sample(reader: &WdsReader, number: u64) -> Result<()> {
     let read = compared(reader, number)?;
     for (field, value) in reader.facts.schema.fields.iter().zip(&read.values) {
-        if let Value::Image(image) = value {
+        for image in value.images() {
             check_image(image).map_err(|what| {
                 reader.bad_sample(number, format!("field `{}`: {what}", field.name))
             })?;

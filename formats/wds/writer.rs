@@ -3,14 +3,15 @@ use crate::shards::{RECORDS, record::Record as _, record_path};
 use crate::wds::{
     Wds,
     existing::{Ours, make_way, refuse_other_dataset, remove_manifest},
-    fields,
+    fields::{self, Contents},
     keys::KeyCodec,
     layout::{self, BLOCK, END, MAX_MEMBER_BYTES},
     names::Name,
     record::Record,
+    scan::MAX_MEMBERS,
 };
 use fdconvert_core::{
-    Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, ShardSummary,
+    Create, Encoded, Error, Format as _, Kind, Provenance, Result, Sample, Schema, ShardSummary,
     ShardWriter, Skipped, Value, option,
 };
 use fdconvert_storage::{
@@ -116,23 +117,20 @@ impl Writer {
     fn push(&mut self, sample: &Sample<Encoded>) -> Result<()> {
         let bad = |what: String| Error::sample(&sample.key, what);
         self.schema.check(sample)?;
-        let mut members = Vec::with_capacity(sample.values.len());
-        for (field, value) in self.schema.fields.iter().zip(&sample.values) {
-            let contents = fields::encode(&field.kind, value);
-            let contents =
-                contents.map_err(|what| bad(format!("field `{}`: {what}", field.name)))?;
-            if contents.len() > MAX_MEMBER_BYTES {
-                let len = contents.len();
-                return Err(bad(format!("field `{}`: {len} bytes are over 8 GiB", field.name)));
-            }
-            members.push(contents);
-        }
         let key = self.keys.encode(&sample.key);
-        let mut headers = Vec::with_capacity(members.len());
-        for ((name, value), contents) in self.names.iter().zip(&sample.values).zip(&members) {
-            let name = name.of(value);
-            let header = layout::header(&format!("{key}.{name}"), contents.len());
-            headers.push(header.map_err(|error| bad(error.to_string()))?);
+        let mut members = Vec::with_capacity(sample.values.len());
+        for ((field, name), value) in
+            self.schema.fields.iter().zip(&self.names).zip(&sample.values)
+        {
+            let stored = members_of(&field.kind, name, value, &key);
+            members.push(stored.map_err(|what| bad(format!("field `{}`: {what}", field.name)))?);
+        }
+        match members.iter().map(Vec::len).sum::<usize>() {
+            0 => return Err(bad("it has no images and no other field: no file to store".into())),
+            n if n > MAX_MEMBERS => {
+                return Err(bad(format!("its {n} files are over {MAX_MEMBERS}")));
+            }
+            _ => {}
         }
         if !self.seen.insert(xxh3_128(key.as_bytes())) {
             let what = format!(
@@ -144,25 +142,26 @@ impl Writer {
         }
         let mut regions = vec![None; members.len()];
         for &i in &self.order {
-            let (Some(header), Some(contents)) = (headers.get(i), members.get(i)) else { continue };
-            self.tar.append(header)?;
-            self.tar.append(&contents.header)?;
-            let (offset, len) = (self.tar.len(), contents.bytes.len() as u64);
-            self.tar.append(&contents.bytes)?;
-            let padding = (BLOCK - self.tar.len() % BLOCK) % BLOCK;
-            self.tar.append(&END[..padding as usize])?;
+            let Some(stored) = members.get(i) else { continue };
             let facts = |image: &Encoded| ImageFacts {
                 codec: image.codec,
                 width: image.width,
                 height: image.height,
             };
-            let image = match &sample.values[i] {
-                Value::Image(image) => Some(facts(image)),
-                _ => None,
+            let region = match (&sample.values[i], &stored[..]) {
+                (Value::Images(_), _) => self.tar.append_list(stored)?,
+                (value, [member]) => {
+                    let (offset, len) = self.tar.append_member(member)?;
+                    let image = match value {
+                        Value::Image(image) => Some(facts(image)),
+                        _ => None,
+                    };
+                    let xxh3 = xxh3_of(value, &member.contents.bytes);
+                    Region { offset, len, xxh3, image }
+                }
+                _ => continue,
             };
-            let region =
-                || Region { offset, len, xxh3: xxh3_of(&sample.values[i], &contents.bytes), image };
-            regions[i] = (!fields::is_cell(&self.schema.fields[i])).then(region);
+            regions[i] = (!fields::is_cell(&self.schema.fields[i])).then_some(region);
         }
         let regions: Vec<Region> = regions.into_iter().flatten().collect();
         let row: Vec<[u8; 8]> = sample.values.iter().filter_map(cell).collect();
@@ -173,6 +172,41 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// A member before it is written.
+struct StoredMember<'a> {
+    header: [u8; BLOCK as usize],
+    contents: Contents<'a>,
+}
+
+/// The members of a field: one, or one for each image of a list.
+fn members_of<'a>(
+    kind: &Kind,
+    name: &Name,
+    value: &'a Value<Encoded>,
+    key: &str,
+) -> Result<Vec<StoredMember<'a>>, String> {
+    let member = |name: &str, contents: Contents<'a>| {
+        if contents.len() > MAX_MEMBER_BYTES {
+            return Err(format!("{} bytes are over 8 GiB", contents.len()));
+        }
+        let header = layout::header(&format!("{key}.{name}"), contents.len());
+        Ok(StoredMember { header: header.map_err(|error| error.to_string())?, contents })
+    };
+    let Value::Images(images) = value else {
+        return Ok(vec![member(&name.of(value), fields::encode(kind, value)?)?]);
+    };
+    let images = images.iter().enumerate();
+    let of_image = images.map(|(number, image)| {
+        member(&name.of_number(number, image.codec), fields::encode_image(image)?)
+    });
+    of_image.collect()
+}
+
+/// Zeros after so many bytes of a member.
+fn padding(len: u64) -> usize {
+    (len.next_multiple_of(BLOCK) - len) as usize
 }
 
 impl ShardWriter for Writer {
@@ -259,6 +293,30 @@ impl ShardWriter for Writer {
 }
 
 impl Archive {
+    /// Appends a member, and returns the place of its value.
+    fn append_member(&mut self, member: &StoredMember<'_>) -> Result<(u64, u64)> {
+        let StoredMember { header, contents } = member;
+        self.append(header)?;
+        self.append(&contents.header)?;
+        let place = (self.len(), contents.bytes.len() as u64);
+        self.append(&contents.bytes)?;
+        self.append(&END[..padding(contents.len())])?;
+        Ok(place)
+    }
+
+    /// Appends the members of a list; its region is all of them, with their headers.
+    fn append_list(&mut self, members: &[StoredMember<'_>]) -> Result<Region> {
+        let (offset, mut hash) = (self.len(), Xxh3::new());
+        for member in members {
+            self.append_member(member)?;
+            let padding = padding(member.contents.len());
+            for part in [&member.header[..], &member.contents.bytes, &END[..padding]] {
+                hash.update(part);
+            }
+        }
+        Ok(Region { offset, len: self.len() - offset, xxh3: hash.digest(), image: None })
+    }
+
     fn len(&self) -> u64 {
         self.file.size() + self.buffer.len() as u64
     }

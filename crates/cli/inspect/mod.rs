@@ -157,15 +157,17 @@ fn plain(name: &str, value: &Json) -> String {
     }
 }
 
+fn shown_image(image: &Encoded) -> String {
+    let (codec, size) = (image.codec.extension(), output::size(image.bytes.len() as u64));
+    format!("{codec} {}x{} {size}", image.width, image.height)
+}
+
 fn shown(value: &Value<Encoded>) -> String {
     match value {
-        Value::Image(image) => format!(
-            "{} {}x{} {}",
-            image.codec.extension(),
-            image.width,
-            image.height,
-            output::size(image.bytes.len() as u64)
-        ),
+        Value::Image(_) | Value::Images(_) => match value.images() {
+            [] => "no images".to_owned(),
+            images => images.iter().map(shown_image).collect::<Vec<_>>().join(", "),
+        },
         Value::Int(int) => int.to_string(),
         Value::Float(float) => float.to_string(),
         Value::Text(text) => format!("\"{text}\""),

@@ -248,3 +248,15 @@ pub enum Image {
     /// Newly made pixels of two gray levels.
     Bilevel(Bilevel),
 }
+
+impl Image {
+    /// Returns the bytes that it takes in memory.
+    #[must_use]
+    pub fn n_bytes(&self) -> usize {
+        match self {
+            Self::Encoded(image) => image.bytes.len(),
+            Self::Pixels(image) => image.data.len(),
+            Self::Bilevel(image) => image.bits.len(),
+        }
+    }
+}

@@ -32,6 +32,7 @@ mod facts;
 mod format;
 mod ignored;
 mod image;
+pub mod image_list;
 mod json;
 mod lanes;
 mod limits;

@@ -32,6 +32,8 @@ pub struct FieldSpec {
 pub enum Kind {
     /// An image.
     Image,
+    /// Any number of images, none included.
+    Images,
     /// A 64-bit integer, e.g. a class label.
     Int,
     /// A 64-bit float.
@@ -53,6 +55,8 @@ pub enum Kind {
 pub enum Value<I> {
     /// Image.
     Image(I),
+    /// Images, in order; each is a whole file, never raw pixels, once it is stored.
+    Images(Vec<I>),
     /// Integer.
     Int(i64),
     /// Float.
@@ -75,13 +79,26 @@ impl<I> Value<I> {
         matches!(self, Self::Int(_) | Self::Float(_) | Self::Text(_) | Self::Json(_))
     }
 
-    /// Converts the value if it is an image, and keeps any other.
+    /// Returns its images: one, those of a list, or none.
+    #[must_use]
+    pub fn images(&self) -> &[I] {
+        match self {
+            Self::Image(image) => std::slice::from_ref(image),
+            Self::Images(images) => images,
+            _ => &[],
+        }
+    }
+
+    /// Converts each image of the value, and keeps any other value.
     ///
     /// # Errors
-    /// The error of `f`.
-    pub fn try_map_image<J, E>(self, f: impl FnOnce(I) -> Result<J, E>) -> Result<Value<J>, E> {
+    /// The first error of `f`.
+    pub fn try_map_image<J, E>(self, mut f: impl FnMut(I) -> Result<J, E>) -> Result<Value<J>, E> {
         Ok(match self {
             Self::Image(image) => Value::Image(f(image)?),
+            Self::Images(images) => {
+                Value::Images(images.into_iter().map(f).collect::<Result<_, E>>()?)
+            }
             Self::Int(int) => Value::Int(int),
             Self::Float(float) => Value::Float(float),
             Self::Bytes(bytes) => Value::Bytes(bytes),
@@ -98,6 +115,7 @@ impl<I: fmt::Debug> fmt::Debug for Value<I> {
             |name: &str, value: &dyn fmt::Debug| f.debug_tuple(name).field(value).finish();
         match self {
             Self::Image(image) => tuple("Image", image),
+            Self::Images(images) => tuple("Images", images),
             Self::Int(int) => tuple("Int", int),
             Self::Float(float) => tuple("Float", float),
             Self::Bytes(bytes) => tuple("Bytes", &Abbreviated(bytes)),
@@ -141,6 +159,7 @@ impl Kind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Image => "image",
+            Self::Images => "images",
             Self::Int => "int",
             Self::Float => "float",
             Self::Bytes => "bytes",
@@ -184,6 +203,13 @@ impl Schema {
         self.fields.iter().position(|field| field.kind == Kind::Image)
     }
 
+    /// Returns the field of the images to show: the first image field, else the first list of images.
+    #[must_use]
+    pub fn shown_images(&self) -> Option<usize> {
+        let list = || self.fields.iter().position(|field| field.kind == Kind::Images);
+        self.first_image().or_else(list)
+    }
+
     /// Returns the position of `field` among the image fields; `None` if it is not one.
     #[must_use]
     pub fn image_position(&self, field: usize) -> Option<u32> {
@@ -213,6 +239,7 @@ impl Schema {
         for (field, value) in self.fields.iter().zip(&sample.values) {
             let fits = match (&field.kind, value) {
                 (Kind::Image, Value::Image(_))
+                | (Kind::Images, Value::Images(_))
                 | (Kind::Int, Value::Int(_))
                 | (Kind::Float, Value::Float(_))
                 | (Kind::Bytes, Value::Bytes(_))
@@ -224,7 +251,9 @@ impl Schema {
                 _ => false,
             };
             if !fits {
-                let what = format!("field `{}` does not hold a {}", field.name, field.kind.name());
+                let article = if field.kind == Kind::Images { "" } else { "a " };
+                let kind = field.kind.name();
+                let what = format!("field `{}` does not hold {article}{kind}", field.name);
                 return Err(Error::sample(&sample.key, what));
             }
         }

@@ -18,7 +18,7 @@ const MIN_BASE64: usize = 64;
 /// source with samples from outside, only its fields are read.
 pub(crate) fn note(source: &dyn Source, plan: &Plan, is_stored: bool) -> Option<Remark> {
     let schema = source.schema();
-    if schema.first_image().is_some() {
+    if schema.shown_images().is_some() {
         return None;
     }
     let samples = (0..plan.len().min(LOOKED_AT)).filter(|_| is_stored);
@@ -73,7 +73,7 @@ fn of_value(field: &FieldSpec, value: &Value<Image>) -> Option<Remark> {
             match found {
                 Found::Base64 => format!(
                     "`{name}` holds {lists}, stored as base64 in JSON, which no loader shows; \
-                     store each image in its own column, or in its own row"
+                     store them in a column of `Image()` or `List(Image())`"
                 ),
                 Found::Name => return Some(table()),
             }

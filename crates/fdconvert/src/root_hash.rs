@@ -95,11 +95,16 @@ fn leaf(sample: &Sample<Encoded>, fields: &[usize]) -> Result<u128> {
     hash.bytes(sample.key.as_bytes());
     for at in fields {
         match sample.values.get(*at) {
-            Some(Value::Image(image)) => {
-                hash.bytes(image.codec.extension().as_bytes());
-                hash.number(image.width.into());
-                hash.number(image.height.into());
-                hash.bytes(&image.bytes);
+            Some(value @ (Value::Image(_) | Value::Images(_))) => {
+                if let Value::Images(images) = value {
+                    hash.number(images.len() as u64);
+                }
+                for image in value.images() {
+                    hash.bytes(image.codec.extension().as_bytes());
+                    hash.number(image.width.into());
+                    hash.number(image.height.into());
+                    hash.bytes(&image.bytes);
+                }
             }
             Some(Value::Int(int)) => hash.0.update(&int.to_le_bytes()),
             Some(Value::Float(float)) => hash.0.update(&float.to_bits().to_le_bytes()),

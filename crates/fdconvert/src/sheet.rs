@@ -137,7 +137,7 @@ pub fn sheet(
     let how = opening(options.max_decompressed, &options.split);
     let reader = fdconvert_reader::open_with(dataset, &how)?;
     let reader = &*reader;
-    if reader.schema().first_image().is_none() {
+    if reader.schema().shown_images().is_none() {
         return Err(Error::usage("dataset", "its samples have no images"));
     }
     pool.install(|| {
@@ -279,9 +279,9 @@ fn tile(
 ) -> Result<Pixels> {
     sigbus::caught(|| {
         let sample = reader.get(index)?;
-        let field = reader.schema().first_image();
-        match field.and_then(|field| sample.values.get(field)) {
-            Some(Value::Image(image)) => thumbnailer.thumbnail(&sample.key, image, limits, side),
+        let field = reader.schema().shown_images();
+        match field.and_then(|field| sample.values.get(field)?.images().first()) {
+            Some(image) => thumbnailer.thumbnail(&sample.key, image, limits, side),
             _ => Err(Error::sample(&sample.key, "it has no image")),
         }
     })

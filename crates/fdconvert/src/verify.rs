@@ -141,7 +141,7 @@ fn look(
         Ok(reader) => {
             let mut found = Verified {
                 samples: reader.len(),
-                has_images: reader.schema().first_image().is_some(),
+                has_images: reader.schema().shown_images().is_some(),
                 has_checksums: reader.has_checksums(),
                 is_plain_folder: fdconvert_reader::is_image_folder(dataset)?,
                 problems: Vec::new(),
@@ -260,18 +260,19 @@ fn check_sample(
     let sample = reader.get(index)?;
     let mut not_decoded = None;
     for (field, value) in reader.schema().fields.iter().zip(&sample.values) {
-        match value {
-            Value::Image(image) => match decoder.decode(&sample.key, image, limits) {
+        for image in value.images() {
+            match decoder.decode(&sample.key, image, limits) {
                 Err(error) if image.codec != Codec::Raw && unsupported(&image.bytes).is_some() => {
                     // Damage of another field matters more.
                     not_decoded = Some(Fault { error, is_damage: false });
                 }
                 decoded => drop(decoded?),
-            },
-            Value::Json(text) => check_json(text).map_err(|what| {
+            }
+        }
+        if let Value::Json(text) = value {
+            check_json(text).map_err(|what| {
                 Error::sample(&sample.key, format!("field `{}` {what}", field.name))
-            })?,
-            _ => {}
+            })?;
         }
     }
     check_jpeg_index(reader, index, &sample)?;

@@ -78,20 +78,24 @@ fn hash(source: &dyn Source, index: u64) -> Result<Option<(u128, u64)>> {
     let mut hash = Xxh3Default::new();
     let mut n_images = 0;
     for value in &sample.values {
-        let Value::Image(image) = value else { continue };
-        n_images += 1;
-        let (form, width, height, bytes): (&str, u32, u32, &[u8]) = match image {
-            Image::Encoded(image) => {
-                (image.codec.extension(), image.width, image.height, &image.bytes)
-            }
-            Image::Pixels(image) => ("pixels", image.width, image.height, &image.data),
-            Image::Bilevel(image) => ("bilevel", image.width, image.height, &image.bits),
-        };
-        hash.update(form.as_bytes());
-        hash.update(&width.to_le_bytes());
-        hash.update(&height.to_le_bytes());
-        hash.update(&(bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
+        if let Value::Images(images) = value {
+            hash.update(&(images.len() as u64).to_le_bytes());
+        }
+        for image in value.images() {
+            n_images += 1;
+            let (form, width, height, bytes): (&str, u32, u32, &[u8]) = match image {
+                Image::Encoded(image) => {
+                    (image.codec.extension(), image.width, image.height, &image.bytes)
+                }
+                Image::Pixels(image) => ("pixels", image.width, image.height, &image.data),
+                Image::Bilevel(image) => ("bilevel", image.width, image.height, &image.bits),
+            };
+            hash.update(form.as_bytes());
+            hash.update(&width.to_le_bytes());
+            hash.update(&height.to_le_bytes());
+            hash.update(&(bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        }
     }
     let label = source.schema().label().and_then(|at| match sample.values.get(at)? {
         Value::Int(label) => Some(*label),

@@ -94,11 +94,8 @@ fn outlook(
     sample: Sample<fdconvert_core::Image>,
     format: &dyn Format,
 ) -> Result<Option<Outlook>> {
-    let images = sample.values.iter().find_map(|value| match value {
-        Value::Image(image) => Some(image),
-        _ => None,
-    });
-    images.map(|image| policy.outlook(&sample.key, image, format)).transpose()
+    let first = sample.values.iter().find_map(|value| value.images().first());
+    first.map(|image| policy.outlook(&sample.key, image, format)).transpose()
 }
 
 impl Balance {

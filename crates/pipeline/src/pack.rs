@@ -362,25 +362,20 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
     let (mut bytes_in, mut bytes_stored) = (0, 0);
     let mut not_decoded = None;
     let key = sample.key.clone();
-    let mut fields = image_fields(&*job.source);
     let (whole, as_files) = (&job.plan.common.whole_images, AsFiles(&*job.format));
     let becomes_pixels = job.format.capabilities().whole_images;
     // Labels keep their pixels, and lose the same metadata as other images.
     let of_labels = Policy { strip: job.policy.strip, ..Policy::default() };
-    let mut sample = sample.try_map_image(|image| {
-        let field = fields.next();
-        let kept = field.is_some_and(|field| job.source.facts().field(field).keeps_pixels);
-        let is_whole = field.is_some_and(|field| whole.contains(&field));
-        if let Some(field) = field.filter(|_| becomes_pixels && !is_whole) {
+    let mut encode = |field: usize, is_in_list: bool, image: Image| {
+        let kept = job.source.facts().field(field).keeps_pixels;
+        // Images in lists are files in all formats.
+        let is_whole = is_in_list || whole.contains(&field);
+        if becomes_pixels && !is_whole {
             check_further(job.source.schema(), field, &key, &image)?;
         }
         let format = if is_whole { &as_files as &dyn Format } else { &*job.format };
         let policy = if kept { &of_labels } else { &job.policy };
-        let before = match &image {
-            Image::Encoded(encoded) => encoded.bytes.len() as u64,
-            Image::Pixels(pixels) => pixels.data.len() as u64,
-            Image::Bilevel(image) => image.bits.len() as u64,
-        };
+        let before = image.n_bytes() as u64;
         let form = job.plan.form(position);
         let outcome = policy.apply_as(form, &key, image, format, worker)?;
         let after = outcome.encoded.bytes.len() as u64;
@@ -394,10 +389,14 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
         }
         images.push((outcome.encoded.codec, outcome.notes, before, after));
         Ok::<_, Error>(outcome.encoded)
-    })?;
-    debug_assert!(
-        sample.values.iter().all(|value| !matches!(value, Value::Image(e) if e.width == 0))
-    );
+    };
+    let mut values = Vec::with_capacity(sample.values.len());
+    for (field, value) in sample.values.into_iter().enumerate() {
+        let is_in_list = matches!(value, Value::Images(_));
+        values.push(value.try_map_image(|image| encode(field, is_in_list, image))?);
+    }
+    debug_assert!(values.iter().flat_map(Value::images).all(|image| image.width > 0));
+    let mut sample = Sample { key, values };
     let made = Made::of(&mut sample, job.jpeg_index);
     Ok(Packed { sample, bytes_in, bytes_stored, images, not_decoded, read, nanos, made })
 }
@@ -413,10 +412,4 @@ fn check_documents(source: &dyn Source, sample: &Sample<Image>) -> Result<()> {
         })?;
     }
     Ok(())
-}
-
-/// Yields the positions of the image fields.
-fn image_fields(source: &dyn Source) -> impl Iterator<Item = usize> {
-    let fields = source.schema().fields.iter().enumerate();
-    fields.filter(|(_, field)| field.kind == Kind::Image).map(|(position, _)| position)
 }

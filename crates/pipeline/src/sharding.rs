@@ -213,10 +213,8 @@ impl Measure<'_> {
         let (key, form) = (sample.key.clone(), plan.form(position));
         let apply = |image| policy.apply_as(form, &key, image, *format, worker);
         let encoded = sample.try_map_image(apply)?;
-        let image_bytes = encoded.values.iter().map(|value| match value {
-            Value::Image(outcome) => outcome.encoded.bytes.len() as u64,
-            _ => 0,
-        });
+        let images = encoded.values.iter().flat_map(Value::images);
+        let image_bytes = images.map(|outcome| outcome.encoded.bytes.len() as u64);
         Ok(format.sample_bytes(source.schema(), image_bytes.sum()))
     }
 }

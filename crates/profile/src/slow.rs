@@ -58,11 +58,9 @@ impl SlowStorage {
         thread::sleep(self.latency_of(index));
         let sample = read()?;
         if let Some(throttle) = &self.throttle {
-            let image = sample.values.iter().find_map(|value| match value {
-                Value::Image(image) => Some(n_bytes(image)),
-                _ => None,
-            });
-            throttle.take(image.unwrap_or_default() as u64);
+            let first = sample.values.iter().map(Value::images).find(|images| !images.is_empty());
+            let images = first.unwrap_or_default().iter();
+            throttle.take(images.map(n_bytes).sum::<usize>() as u64);
         }
         Ok(sample)
     }

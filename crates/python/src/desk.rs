@@ -94,9 +94,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Estimates the bytes of a sample in memory.
 pub(crate) fn bytes_of(sample: &Sample<Image>) -> u64 {
     let bytes = sample.values.iter().map(|value| match value {
-        Value::Image(Image::Encoded(image)) => image.bytes.len(),
-        Value::Image(Image::Pixels(pixels)) => pixels.data.len(),
-        Value::Image(Image::Bilevel(image)) => image.bits.len(),
+        Value::Image(_) | Value::Images(_) => value.images().iter().map(Image::n_bytes).sum(),
         Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => bytes.len(),
         Value::Text(text) => text.len(),
         _ => size_of::<u64>(),

@@ -211,6 +211,7 @@ pub fn samples(schema: &Schema, images: &[Encoded], n: usize, seed: u64) -> Vec<
 fn value(field: &FieldSpec, images: &[Encoded], i: usize, random: &mut Random) -> Value<Encoded> {
     match &field.kind {
         Kind::Image => Value::Image(images[i % images.len()].clone()),
+        Kind::Images => Value::Images(image_list([0, 1, 2, 12][i % 4], i as u64)),
         Kind::Int => {
             let n_classes = field.class_names.as_ref().map_or(10, |names| names.len() as u64);
             Value::Int(random.below(n_classes) as i64)
@@ -236,6 +237,18 @@ fn value(field: &FieldSpec, images: &[Encoded], i: usize, random: &mut Random) -
         }
         other => panic!("no samples of kind {other:?}"),
     }
+}
+
+/// Returns images of several codecs and sizes for a list: whole files, whatever the format holds
+/// elsewhere.
+#[must_use]
+pub fn image_list(n_images: usize, seed: u64) -> Vec<Encoded> {
+    let image = |number: u64| {
+        let (width, height) = (2 + (number % 5) as u32, 3 + (seed % 3) as u32);
+        let make = if number % 2 == 0 { png } else { bmp };
+        make(width, height, seed + number)
+    };
+    (0..n_images as u64).map(image).collect()
 }
 
 /// Returns a file or folder of `tests/fixtures`, which has a README.

@@ -102,7 +102,7 @@ impl Dataset {
         let schema = self.schema();
         let position = match asked.part(2) {
             Some(name) => name.parse().ok().or_else(|| schema.position(name)),
-            None => schema.first_image(),
+            None => schema.shown_images(),
         };
         let field = position.and_then(|at| Some((at, schema.fields.get(at)?)));
         field.ok_or_else(|| Failure::missing("there is no such field"))
@@ -165,7 +165,7 @@ impl Dataset {
             "details": reader.details(),
             "provenance": reader.provenance(),
             "checksums": reader.has_checksums(),
-            "image": self.schema().first_image(),
+            "image": self.schema().shown_images(),
             "label": self.schema().label(),
         })
     }

@@ -96,6 +96,11 @@ pub(crate) fn image_of(
         dataset.checked_sample(index).map_err(|error| Failure::unreadable(error.chain()))?;
     match sample.values.into_iter().nth(field) {
         Some(Value::Image(image)) => Ok((sample.key, image)),
+        // The first image stands for its list.
+        Some(Value::Images(images)) => match images.into_iter().next() {
+            Some(image) => Ok((sample.key, image)),
+            None => Err(Failure::missing("this list has no images")),
+        },
         _ => Err(Failure::missing("this field holds no images")),
     }
 }

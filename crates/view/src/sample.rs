@@ -7,8 +7,8 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    ArraySpec, DType, Encoded, FieldSpec, Kind, Sample, Shown, Value, bytes as at, probe,
-    split_names,
+    ArraySpec, DType, Encoded, FieldSpec, Kind, Sample, Shown, Value, bytes as at, image_list,
+    probe, split_names,
 };
 use fdconvert_storage::sigbus;
 use serde_json::{Map, Value as Json, json};
@@ -78,6 +78,7 @@ pub(crate) fn field(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure>
     let value = sample.values.into_iter().nth(position);
     let bytes = match value.ok_or_else(|| Failure::missing("there is no such field"))? {
         Value::Image(image) => image.bytes,
+        Value::Images(images) => image_list::to_bytes(&images).into(),
         Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => bytes,
         Value::Text(text) => text.into(),
         Value::Int(int) => int.to_string().into(),
@@ -153,6 +154,14 @@ fn value_document(
     add("name", json!(field.name));
     add("kind", json!(field.kind.name()));
     match value {
+        Value::Images(images) => {
+            let image = |image: &Encoded| {
+                let codec = image.codec.extension();
+                let (width, height, bytes) = (image.width, image.height, image.bytes.len());
+                json!({ "codec": codec, "width": width, "height": height, "bytes": bytes })
+            };
+            add("images", images.iter().map(image).collect());
+        }
         Value::Image(image) => {
             add("codec", json!(image.codec.extension()));
             add("width", json!(image.width));

@@ -33,7 +33,7 @@ impl Sheet {
         let filter = Filter::parse(asked, dataset)?;
         let count = asked.number_within("count", COUNT, DEFAULT_COUNT)?;
         let side = asked.number_within("side", SIDE, DEFAULT_SIDE)?;
-        let field = dataset.schema().first_image();
+        let field = dataset.schema().shown_images();
         let field = field.ok_or_else(|| Failure::missing("this dataset has no images"))?;
         let mut selection = dataset.select(&filter);
         if selection.len() < count.into() {

@@ -37,6 +37,7 @@ fn profile() -> Profile {
         out: "packed.beton",
         kinds: vec![
             Kind::Image,
+            Kind::Images,
             Kind::Int,
             Kind::Float,
             Kind::Bytes,

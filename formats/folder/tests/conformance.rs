@@ -11,6 +11,7 @@ fn profile() -> Profile {
         out: "unpacked",
         kinds: vec![
             Kind::Image,
+            Kind::Images,
             Kind::Int,
             Kind::Float,
             Kind::Bytes,

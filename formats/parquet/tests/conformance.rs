@@ -35,6 +35,7 @@ fn profile() -> Profile {
         out: "packed.parquet",
         kinds: vec![
             Kind::Image,
+            Kind::Images,
             Kind::Int,
             Kind::Float,
             Kind::Bytes,

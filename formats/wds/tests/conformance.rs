@@ -36,6 +36,7 @@ fn profile() -> Profile {
         out: "packed.wds",
         kinds: vec![
             Kind::Image,
+            Kind::Images,
             Kind::Int,
             Kind::Float,
             Kind::Bytes,

@@ -116,17 +116,22 @@ impl Inspected {
     }
 }
 
+fn image_json(image: &Encoded) -> Json {
+    json!({
+        "codec": image.codec,
+        "width": image.width,
+        "height": image.height,
+        "bytes": image.bytes.len(),
+    })
+}
+
 fn sample_json(reader: &dyn Reader, sample: &Sample<Encoded>) -> Json {
     let mut out = Map::new();
     out.insert("key".into(), json!(sample.key));
     for (field, value) in reader.schema().fields.iter().zip(&sample.values) {
         let shown = match value {
-            Value::Image(image) => json!({
-                "codec": image.codec,
-                "width": image.width,
-                "height": image.height,
-                "bytes": image.bytes.len(),
-            }),
+            Value::Image(image) => image_json(image),
+            Value::Images(images) => images.iter().map(image_json).collect(),
             Value::Int(int) => json!(int),
             Value::Float(float) => json!(float),
             Value::Text(text) => json!(text),

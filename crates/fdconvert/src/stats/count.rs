@@ -77,11 +77,11 @@ impl MetadataCounts {
 
 struct Looked {
     label: Option<i64>,
-    /// Codec, bytes, width and height of its first image.
-    image: Option<(&'static str, [u64; 3])>,
-    /// Whether that image has more than 8 bits per channel.
-    is_over_8_bits: bool,
-    metadata: Option<FoundMetadata>,
+    /// Codec, bytes, width and height of its first image, or of all images of its list.
+    images: Vec<(&'static str, [u64; 3])>,
+    /// Number of those images with more than 8 bits per channel.
+    n_over_8_bits: u64,
+    metadata: Vec<FoundMetadata>,
     /// Its objects, if there is a field for them, as far as its document can be read.
     objects: Option<Option<ObjectClasses>>,
 }
@@ -91,7 +91,7 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
     let steps = context.progress.stage(Stage::Counting);
     steps.total(reader.len());
     let schema = reader.schema();
-    let (label, image) = (schema.label(), schema.first_image());
+    let (label, image) = (schema.label(), schema.shown_images());
     let counts = || {
         let mut counts = MetadataCounts::default();
         // Zeros are informative.
@@ -114,25 +114,24 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
         let look = |index: u64| -> Option<Looked> {
             let sample = reader.get(index).ok()?;
             let label = label.and_then(|field| sample.values.get(field));
-            let image = image.and_then(|field| sample.values.get(field));
+            let images = image.and_then(|field| sample.values.get(field)).map(Value::images);
+            let images = images.unwrap_or_default();
             let document = objects.and_then(|field| sample.values.get(field));
-            let found = match image {
-                Some(Value::Image(image)) if metadata => {
-                    Some(find_metadata(&image.bytes, image.codec))
-                }
-                _ => None,
+            let of_image = |image: &Encoded| {
+                let bytes = image.bytes.len() as u64;
+                let sizes = [bytes, image.width.into(), image.height.into()];
+                (image.codec.extension(), sizes)
             };
+            let with_metadata = if metadata { images } else { &[] };
             Some(Looked {
-                metadata: found,
+                metadata: with_metadata
+                    .iter()
+                    .map(|image| find_metadata(&image.bytes, image.codec))
+                    .collect(),
                 objects: document.map(classes_of),
-                is_over_8_bits: matches!(image, Some(Value::Image(image)) if is_over_8_bits(image)),
+                n_over_8_bits: images.iter().filter(|image| is_over_8_bits(image)).count() as u64,
                 label: if let Some(Value::Int(label)) = label { Some(*label) } else { None },
-                image: image.and_then(|value| {
-                    let Value::Image(image) = value else { return None };
-                    let bytes = image.bytes.len() as u64;
-                    let sizes = [bytes, image.width.into(), image.height.into()];
-                    Some((image.codec.extension(), sizes))
-                }),
+                images: images.iter().map(of_image).collect(),
             })
         };
         let looked: Vec<Option<Looked>> = (start..end).into_par_iter().map(look).collect();
@@ -145,14 +144,14 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
             if let Some(label) = looked.label {
                 *labels.entry(label).or_default() += 1;
             }
-            stats.over_8_bits += u64::from(looked.is_over_8_bits);
-            if let (Some(counts), Some(found)) = (&mut stats.metadata, looked.metadata) {
-                counts.add(found);
+            stats.over_8_bits += looked.n_over_8_bits;
+            if let Some(counts) = &mut stats.metadata {
+                looked.metadata.into_iter().for_each(|found| counts.add(found));
             }
             if let (Some(counts), Some(found)) = (&mut stats.objects, &looked.objects) {
                 counts.add(found.as_ref());
             }
-            if let Some((codec, [bytes, width, height])) = looked.image {
+            for (codec, [bytes, width, height]) in looked.images {
                 *stats.codecs.entry(codec).or_default() += 1;
                 stats.bytes.push(bytes);
                 stats.widths.push(width);

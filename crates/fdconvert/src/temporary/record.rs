@@ -30,10 +30,9 @@ pub(super) struct Head {
 impl Head {
     fn of(sample: &Sample<Image>, schema: &Schema) -> Self {
         let images = || {
-            sample.values.iter().filter_map(|value| match value {
-                Value::Image(Image::Encoded(image)) => Some(Some(image)),
-                Value::Image(_) => Some(None),
-                _ => None,
+            sample.values.iter().flat_map(Value::images).map(|image| match image {
+                Image::Encoded(image) => Some(image),
+                Image::Pixels(_) | Image::Bilevel(_) => None,
             })
         };
         let label = schema.label().and_then(|field| match sample.values.get(field) {
@@ -101,6 +100,8 @@ mod tag {
     pub(super) const ENCODED: u8 = 6;
     pub(super) const PIXELS: u8 = 7;
     pub(super) const BILEVEL: u8 = 8;
+    /// Before the number of images of a list, and those.
+    pub(super) const LIST: u8 = 9;
 }
 
 /// Emits the bytes of a sample part by part; a value of any length is one part.
@@ -122,20 +123,14 @@ pub(super) fn put(
             Value::Text(text) => (vec![tag::TEXT], Some(text.as_bytes())),
             Value::Json(json) => (vec![tag::JSON], Some(json)),
             Value::Array(array) => (vec![tag::ARRAY], Some(array)),
-            Value::Image(Image::Encoded(image)) => {
-                let xxh3 = image.xxh3.unwrap_or_else(|| xxh3_64(&image.bytes)).to_le_bytes();
-                let start = [tag::ENCODED, number(image.codec)];
-                let sides = sides(image.width, image.height);
-                ([&start[..], &sides, &xxh3].concat(), Some(&image.bytes))
+            Value::Image(image) => {
+                put_image(image, &mut put);
+                continue;
             }
-            Value::Image(Image::Pixels(pixels)) => {
-                let start = [tag::PIXELS, pixels.channels];
-                let sides = sides(pixels.width, pixels.height);
-                ([&start[..], &sides].concat(), Some(&pixels.data))
-            }
-            Value::Image(Image::Bilevel(image)) => {
-                let start = [tag::BILEVEL, image.levels[0], image.levels[1]];
-                ([&start[..], &sides(image.width, image.height)].concat(), Some(&image.bits))
+            Value::Images(images) => {
+                put(&[&[tag::LIST][..], &(images.len() as u64).to_le_bytes()].concat());
+                images.iter().for_each(|image| put_image(image, &mut put));
+                continue;
             }
             other => {
                 let what = format!("a kind of value that cannot wait in a file: {other:?}");
@@ -144,11 +139,37 @@ pub(super) fn put(
         };
         put(&start);
         if let Some(bytes) = long {
-            put(&(bytes.len() as u64).to_le_bytes());
-            put(bytes);
+            put_long(bytes, &mut put);
         }
     }
     Ok(())
+}
+
+fn put_image(image: &Image, put: &mut impl FnMut(&[u8])) {
+    let (start, long): (Vec<u8>, &[u8]) = match image {
+        Image::Encoded(image) => {
+            let xxh3 = image.xxh3.unwrap_or_else(|| xxh3_64(&image.bytes)).to_le_bytes();
+            let start = [tag::ENCODED, number(image.codec)];
+            let sides = sides(image.width, image.height);
+            ([&start[..], &sides, &xxh3].concat(), &image.bytes)
+        }
+        Image::Pixels(pixels) => {
+            let start = [tag::PIXELS, pixels.channels];
+            let sides = sides(pixels.width, pixels.height);
+            ([&start[..], &sides].concat(), &pixels.data)
+        }
+        Image::Bilevel(image) => {
+            let start = [tag::BILEVEL, image.levels[0], image.levels[1]];
+            ([&start[..], &sides(image.width, image.height)].concat(), &image.bits)
+        }
+    };
+    put(&start);
+    put_long(long, put);
+}
+
+fn put_long(bytes: &[u8], put: &mut impl FnMut(&[u8])) {
+    put(&(bytes.len() as u64).to_le_bytes());
+    put(bytes);
 }
 
 fn sides(width: u32, height: u32) -> [u8; 8] {
@@ -217,6 +238,14 @@ fn value(rest: &mut Bytes) -> Option<Value<Image>> {
             let [width, height] = parsed_sides(rest)?;
             let bits = long(rest)?.to_vec();
             Value::Image(Image::Bilevel(Bilevel { width, height, levels, bits }))
+        }
+        tag::LIST => {
+            let n_images = u64::from_le_bytes(array(rest)?);
+            let image = |_| match value(rest)? {
+                Value::Image(image) => Some(image),
+                _ => None,
+            };
+            Value::Images((0..n_images).map(image).collect::<Option<_>>()?)
         }
         _ => return None,
     })

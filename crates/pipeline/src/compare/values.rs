@@ -46,18 +46,15 @@ pub(super) fn difference(
 ) -> Option<Difference> {
     let shown = |one: String, other: String| Some(Difference::Value([one, other]));
     match (one, other) {
-        (Value::Image(one), Value::Image(other)) => {
-            let what_they_show = |(decoder, limits)| shown_by(decoder, limits, [one, other]);
-            let differ =
-                (one.codec, one.width, one.height) != (other.codec, other.width, other.height);
-            let found = bytes(&one.bytes, &other.bytes, differ)?;
-            match (found, pixels) {
-                (Difference::Bytes { len, first, .. }, Some(pixels)) => {
-                    let pixels = Some(what_they_show(pixels)?);
-                    Some(Difference::Bytes { len, first, pixels })
-                }
-                (found, _) => Some(found),
-            }
+        (Value::Image(one), Value::Image(other)) => of_images(one, other, pixels),
+        (Value::Images(one), Value::Images(other)) if one.len() != other.len() => {
+            let number = |images: &[Encoded]| format!("{} images", images.len());
+            shown(number(one), number(other))
+        }
+        // The first images that differ stand for all.
+        (Value::Images(one), Value::Images(other)) => {
+            let (one, other) = one.iter().zip(other).find(|(one, other)| are_other(one, other))?;
+            of_images(one, other, pixels)
         }
         (Value::Int(one), Value::Int(other)) if one != other => {
             shown(one.to_string(), other.to_string())
@@ -71,6 +68,27 @@ pub(super) fn difference(
         | (Value::Json(one), Value::Json(other))
         | (Value::Array(one), Value::Array(other)) => bytes(one, other, false),
         _ => None,
+    }
+}
+
+fn are_other(one: &Encoded, other: &Encoded) -> bool {
+    let facts = |image: &Encoded| (image.codec, image.width, image.height);
+    facts(one) != facts(other) || one.bytes != other.bytes
+}
+
+fn of_images(
+    one: &Encoded,
+    other: &Encoded,
+    pixels: Option<(&mut Decoder, &Limits)>,
+) -> Option<Difference> {
+    let differ = (one.codec, one.width, one.height) != (other.codec, other.width, other.height);
+    let found = bytes(&one.bytes, &other.bytes, differ)?;
+    match (found, pixels) {
+        (Difference::Bytes { len, first, .. }, Some((decoder, limits))) => {
+            let pixels = Some(shown_by(decoder, limits, [one, other])?);
+            Some(Difference::Bytes { len, first, pixels })
+        }
+        (found, _) => Some(found),
     }
 }
 

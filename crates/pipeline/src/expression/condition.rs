@@ -336,11 +336,6 @@ fn codec_of(image: &Image) -> Option<String> {
 }
 
 fn image_bytes(sample: &Sample<Image>) -> u64 {
-    let bytes = sample.values.iter().map(|value| match value {
-        Value::Image(Image::Encoded(image)) => image.bytes.len(),
-        Value::Image(Image::Pixels(image)) => image.data.len(),
-        Value::Image(Image::Bilevel(image)) => image.bits.len(),
-        _ => 0,
-    });
-    bytes.sum::<usize>() as u64
+    let images = sample.values.iter().flat_map(Value::images);
+    images.map(Image::n_bytes).sum::<usize>() as u64
 }

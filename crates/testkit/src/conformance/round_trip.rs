@@ -78,6 +78,9 @@ pub fn sizes(format: &dyn Format, profile: &Profile) {
     let bytes = |n_bytes| Bytes::from(fixtures::Random::new(1).bytes(n_bytes));
     check(Kind::Bytes, [0, 1, 0, 3 << 20, 7, 0].map(|n| Value::Bytes(bytes(n))).into());
     check(Kind::Bytes, vec![Value::Bytes(Bytes::new())]);
+    let lists = [0, 1, 300, 0, 0, 2, 11, 0].map(|n| Value::Images(fixtures::image_list(n, 7)));
+    check(Kind::Images, lists.into());
+    check(Kind::Images, vec![Value::Images(Vec::new())]);
     let long = "long ".repeat(30_000);
     let texts = ["", "a\0b\r\n\t\"\\", "\u{feff}é图\u{1f600}", &long, "{}"];
     check(Kind::Text, texts.map(|text| Value::Text(text.to_owned())).into());

@@ -86,15 +86,13 @@ fn of_sample(reader: &dyn Reader, sample: &Sample<Encoded>, fields: &[Field]) ->
     if let Some(Value::Int(label)) = schema.label().and_then(value) {
         facts.label = Some(*label);
     }
-    if let Some(Value::Image(image)) = schema.first_image().and_then(value) {
+    let shown = schema.shown_images().and_then(value);
+    if let Some(image) = shown.and_then(|value| value.images().first()) {
         facts.codec = Some(image.codec);
         (facts.width, facts.height) = (image.width, image.height);
     }
-    let bytes = sample.values.iter().map(|value| match value {
-        Value::Image(image) => image.bytes.len() as u64,
-        _ => 0,
-    });
-    facts.bytes = bytes.sum();
+    let images = sample.values.iter().flat_map(Value::images);
+    facts.bytes = images.map(|image| image.bytes.len() as u64).sum();
     let cell = |field: &Field| match value(field.position) {
         Some(Value::Int(int)) => Cell::Int(*int),
         Some(Value::Float(float)) => Cell::Float(*float),

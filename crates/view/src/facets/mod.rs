@@ -161,7 +161,7 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
     }
     let mut numbers = vec![];
     // Drawn images have one codec and one size.
-    if schema.first_image().is_some() && !is_drawn {
+    if schema.shown_images().is_some() && !is_drawn {
         add("codec", Counts::Codecs(Values::default()));
         numbers.extend([
             (Number::Width, "width"),
