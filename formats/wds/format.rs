@@ -9,8 +9,8 @@ use crate::{
     sidecars, tarball,
 };
 use fdconvert_core::{
-    Capabilities, Codec, Common, Complete, Create, Error, Existing, Format, FormatOption,
-    ImageHeader, Kind, Layout, OpenOptions, OptionKind, OptionValues, Reader, Remark, Result,
+    Capabilities, Codec, Common, Complete, Create, Error, Existing, FieldSpec, Format,
+    FormatOption, ImageHeader, Kind, Layout, OpenOptions, OptionKind, OptionValues, Reader, Remark, Result,
     Schema, Shard, ShardSummary, ShardWriter, option,
 };
 #[cfg(feature = "write")]
@@ -165,13 +165,14 @@ impl Format for Wds {
     }
 
     fn sample_bytes(&self, schema: &Schema, image_bytes: u64) -> u64 {
-        let n_images = schema.fields.iter().filter(|field| field.kind == Kind::Image).count();
+        let is_of_images = |field: &&FieldSpec| matches!(field.kind, Kind::Image | Kind::Images);
+        let n_images = schema.fields.iter().filter(is_of_images).count();
         // The padding of the first image is known; for the others assume half a block.
         let images = match n_images as u64 {
             0 => 0,
             n => layout::member_bytes(image_bytes) + (n - 1) * (layout::BLOCK + layout::BLOCK / 2),
         };
-        let others = schema.fields.iter().filter(|field| field.kind != Kind::Image);
+        let others = schema.fields.iter().filter(|field| !is_of_images(field));
         let others = others.map(|field| match &field.kind {
             Kind::Array(spec) => {
                 let header = npy::header(spec).len() as u64;

@@ -207,7 +207,7 @@ impl WdsReader {
         let (shard, sample) = self.locate(index).ok()?;
         let mut bytes = 0;
         for (column, field) in self.facts.schema.fields.iter().enumerate() {
-            if field.kind != Kind::Image {
+            if !matches!(field.kind, Kind::Image | Kind::Images) {
                 continue;
             }
             bytes += match (&shard.contents, self.slots.get(column)?) {
@@ -215,7 +215,10 @@ impl WdsReader {
                     index.region(sample, region).ok()?.len
                 }
                 (Contents::Indexed(_), Slot::Cell(_)) => 0,
-                (Contents::Scanned(scanned), _) => scanned.place(sample, column)?.len() as u64,
+                (Contents::Scanned(scanned), _) => match scanned.place(sample, column) {
+                    None if field.kind == Kind::Images => 0,
+                    place => place?.len() as u64,
+                },
             };
         }
         Some(bytes)

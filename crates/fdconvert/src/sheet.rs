@@ -8,7 +8,7 @@ use crate::{
 };
 use fdconvert_codec::{ContactSheet, Encoder, JpegOptions, Thumbnailer};
 use fdconvert_core::{
-    Codec, Error, KeyedRandom, Limits, Pixels, Reader, Remark, Result, SplitChoice, Value, option,
+    Codec, Error, KeyedRandom, Limits, Pixels, Reader, Remark, Result, SplitChoice, option,
 };
 use fdconvert_pipeline::{Condition, OnError, threads};
 use fdconvert_storage::sigbus;

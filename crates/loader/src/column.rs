@@ -5,7 +5,7 @@ use crate::{
     follow::{Objects, Role},
 };
 use bytes::Bytes;
-use fdconvert_core::{ArraySpec, Error, FieldSpec, Kind, Result, Value};
+use fdconvert_core::{ArraySpec, Encoded, Error, FieldSpec, Kind, Result, Value};
 use std::sync::Arc;
 
 /// Field of a batch: one value per row, in row order, including padding.
@@ -32,6 +32,9 @@ pub enum Column {
     Json(Vec<Bytes>),
     /// Opaque byte strings.
     Bytes(Vec<Bytes>),
+    /// Lists of images: RGB pixels of 8 bits, [`Codec::Raw`](fdconvert_core::Codec::Raw), each of
+    /// its own size.
+    Images(Vec<Vec<Encoded>>),
     /// Objects of [`Options::objects`](crate::Options::objects).
     Objects(Box<Objects>),
 }
@@ -54,6 +57,7 @@ impl Column {
             Kind::Text => Self::Text(vec![String::new(); n_rows]),
             Kind::Json => Self::Json(vec![Bytes::new(); n_rows]),
             Kind::Bytes => Self::Bytes(vec![Bytes::new(); n_rows]),
+            Kind::Images => Self::Images(vec![Vec::new(); n_rows]),
             Kind::Array(one) => {
                 let shape = std::iter::once(n_rows as u64).chain(one.shape.iter().copied());
                 let spec = ArraySpec { dtype: one.dtype, shape: shape.collect(), torch: one.torch };
@@ -76,6 +80,7 @@ impl Column {
             Self::Text(texts) => texts.len(),
             Self::Json(documents) => documents.len(),
             Self::Bytes(values) => values.len(),
+            Self::Images(lists) => lists.len(),
             Self::Objects(objects) => objects.n_rows(),
             Self::Array { spec, .. } => {
                 let n_rows = spec.shape.first().copied().unwrap_or_default();
@@ -97,6 +102,7 @@ impl Column {
             (Self::Text(texts), Value::Text(text)) => put(texts, row, text.clone()),
             (Self::Json(documents), Value::Json(json)) => put(documents, row, json.clone()),
             (Self::Bytes(values), Value::Bytes(bytes)) => put(values, row, bytes.clone()),
+            (Self::Images(lists), Value::Images(images)) => put(lists, row, images.clone()),
             (Self::Array { bytes, .. }, Value::Array(array)) => {
                 let begin = row.saturating_mul(array.len());
                 let place = bytes.get_mut(begin..begin.saturating_add(array.len()));
@@ -190,6 +196,7 @@ impl Column {
             Kind::Text => Value::Text(String::new()),
             Kind::Json => Value::Json(Bytes::new()),
             Kind::Bytes => Value::Bytes(Bytes::new()),
+            Kind::Images => Value::Images(Vec::new()),
             Kind::Array(spec) => {
                 // The size of a row of the column, which is in memory.
                 let n_bytes = spec.byte_len().and_then(|len| usize::try_from(len).ok());

@@ -195,17 +195,22 @@ impl Fields {
 
     /// Returns true if any field follows the image.
     pub(crate) fn follow(&self) -> bool {
-        self.roles.iter().any(|role| *role != Role::Value)
+        self.roles.iter().any(|role| role.follows())
+    }
+
+    /// Returns true if any field is a list of images, which are decoded.
+    pub(crate) fn have_lists(&self) -> bool {
+        self.roles.contains(&Role::List)
     }
 
     /// Returns true if there are masks or further images, which have the size of the row.
     pub(crate) fn have_images(&self) -> bool {
-        self.roles.iter().any(|role| !matches!(role, Role::Value | Role::Objects))
+        self.roles.iter().any(|role| role.follows() && *role != Role::Objects)
     }
 
     /// Returns the fields that follow the image, in the form of a view of that size.
     pub(crate) fn following(&self, size: (u32, u32)) -> Self {
-        let pairs = self.specs.iter().zip(&self.roles).filter(|(_, role)| **role != Role::Value);
+        let pairs = self.specs.iter().zip(&self.roles).filter(|(_, role)| role.follows());
         let (specs, roles): (Vec<_>, Vec<_>) =
             pairs.map(|(spec, role)| (spec.clone(), *role)).unzip();
         let shown = specs.iter().zip(&roles);
@@ -286,6 +291,13 @@ pub(crate) fn take_value<I: MaybeStored>(value: &mut Value<I>, kind: &Kind) -> O
             let Encoded { codec, width, height, bytes, .. } = image.stored()?;
             Value::Image(Encoded::new(*codec, *width, *height, owned(bytes)))
         }
+        (Value::Images(images), Kind::Images) => {
+            let owned = |image: &I| {
+                let Encoded { codec, width, height, bytes, .. } = image.stored()?;
+                Some(Encoded::new(*codec, *width, *height, owned(bytes)))
+            };
+            Value::Images(images.iter().map(owned).collect::<Option<_>>()?)
+        }
         _ => return None,
     })
 }
@@ -308,6 +320,10 @@ pub(crate) fn to_bytes(values: &[FieldValue]) -> Vec<u8> {
             Value::Bytes(value) => add(BYTES, value),
             Value::Array(array) => add(ARRAY, array),
             Value::Image(image) => add(IMAGE, &image_to_bytes(image)),
+            Value::Images(images) => {
+                let images: Vec<_> = images.iter().cloned().map(Value::Image).collect();
+                add(IMAGES, &to_bytes(&images));
+            }
             // A kind that is not parsed below, so that the copy counts as missing.
             _ => add(u8::MAX, &[]),
         }
@@ -331,6 +347,13 @@ pub(crate) fn from_bytes(mut rest: &[u8]) -> Option<Arc<[FieldValue]>> {
             BYTES => Value::Bytes(owned()),
             ARRAY => Value::Array(owned()),
             IMAGE => Value::Image(image_from_bytes(value)?),
+            IMAGES => {
+                let image = |value: &FieldValue| match value {
+                    Value::Image(image) => Some(image.clone()),
+                    _ => None,
+                };
+                Value::Images(from_bytes(value)?.iter().map(image).collect::<Option<_>>()?)
+            }
             _ => return None,
         });
         rest = after;
@@ -345,6 +368,8 @@ const JSON: u8 = 3;
 const BYTES: u8 = 4;
 const ARRAY: u8 = 5;
 const IMAGE: u8 = 6;
+/// Images in the same form, one after another.
+const IMAGES: u8 = 7;
 
 fn image_to_bytes(image: &Encoded) -> Vec<u8> {
     let codec = Codec::ALL.iter().position(|codec| *codec == image.codec);

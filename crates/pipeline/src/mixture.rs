@@ -3,7 +3,7 @@
 
 use crate::{Plan, Positions, unreadable::Unreadable};
 use fdconvert_codec::{By, Mixture, Outlook, Policy};
-use fdconvert_core::{Codec, Error, Format, Result, Sample, Source, Value};
+use fdconvert_core::{Codec, Error, Format, Result, Sample, Source};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;

@@ -11,7 +11,7 @@ use crate::{
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
-    Codec, Encoded, Error, Format, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter,
+    Codec, Encoded, Error, Format, Image, Result, Sample, Shard, ShardSummary, ShardWriter,
     Skipped, Source, Value, check_json, option, probe::unsupported,
 };
 use std::{

@@ -14,7 +14,7 @@ use fdconvert_reader::sigbus;
 use pyo3::{
     exceptions::{PyRuntimeError, PyRuntimeWarning},
     prelude::*,
-    types::{PyBytes, PyDict, PyString},
+    types::{PyBytes, PyDict, PyList, PyString},
 };
 use std::{
     cell::RefCell,
@@ -118,11 +118,9 @@ fn read(
     let mut sample = reader.get(index)?;
     for value in &mut sample.values {
         match value {
-            Value::Image(image) => {
-                sigbus::populate(&image.bytes)?;
-                if is_copied {
-                    image.bytes = Bytes::copy_from_slice(&image.bytes);
-                }
+            Value::Image(image) => load(image, is_copied)?,
+            Value::Images(images) => {
+                images.iter_mut().try_for_each(|image| load(image, is_copied))?;
             }
             // Mostly short, and used later.
             Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => {
@@ -132,6 +130,14 @@ fn read(
         }
     }
     Ok(sample)
+}
+
+fn load(image: &mut Encoded, is_copied: bool) -> Result<()> {
+    sigbus::populate(&image.bytes)?;
+    if is_copied {
+        image.bytes = Bytes::copy_from_slice(&image.bytes);
+    }
+    Ok(())
 }
 
 fn decoded(sample: Sample<Encoded>, how: How, decoder: &mut Decoder) -> Result<Sample<Picture>> {
@@ -253,14 +259,10 @@ fn to_object<'py>(
     value: Value<Picture>,
 ) -> PyResult<Bound<'py, PyAny>> {
     Ok(match (value, kind) {
-        (Value::Image(Picture::Rgb(rgb)), _) => Bound::new(py, rgb.into_array(py)?)?.into_any(),
-        (Value::Image(Picture::Stored(image)), _) => {
-            let dict = PyDict::new(py);
-            dict.set_item("bytes", PyBytes::new(py, &image.bytes))?;
-            dict.set_item("codec", codec_name(image.codec)?)?;
-            dict.set_item("width", image.width)?;
-            dict.set_item("height", image.height)?;
-            dict.into_any()
+        (Value::Image(picture), _) => picture_to_object(py, picture)?,
+        (Value::Images(pictures), _) => {
+            let images = pictures.into_iter().map(|picture| picture_to_object(py, picture));
+            PyList::new(py, images.collect::<PyResult<Vec<_>>>()?)?.into_any()
         }
         (Value::Int(int), _) => int.into_pyobject(py)?.into_any(),
         (Value::Float(float), _) => float.into_pyobject(py)?.into_any(),
@@ -272,6 +274,20 @@ fn to_object<'py>(
         _ => {
             let what = format!("a value of kind {} has no Python form yet", kind.name());
             return Err(PyRuntimeError::new_err(what));
+        }
+    })
+}
+
+fn picture_to_object<'py>(py: Python<'py>, picture: Picture) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match picture {
+        Picture::Rgb(rgb) => Bound::new(py, rgb.into_array(py)?)?.into_any(),
+        Picture::Stored(image) => {
+            let dict = PyDict::new(py);
+            dict.set_item("bytes", PyBytes::new(py, &image.bytes))?;
+            dict.set_item("codec", codec_name(image.codec)?)?;
+            dict.set_item("width", image.width)?;
+            dict.set_item("height", image.height)?;
+            dict.into_any()
         }
     })
 }

@@ -11,7 +11,7 @@ use crate::{
     device::{DeviceProgram, DeviceRow},
     failure::SUBSTITUTES,
     fields::RowValues,
-    follow::{Followed, Follower, Leader},
+    follow::{Followed, Follower, Leader, Lists},
     sizes::Sizes,
     stats,
     transform::{Change, Output, Painter, Region, Stage, Tables, check_pixels, fuse},
@@ -42,6 +42,7 @@ pub(crate) struct RowMaker {
     /// The image of a row of patches.
     whole: Vec<u8>,
     follower: Option<Follower>,
+    lists: Lists,
 }
 
 /// Contents of a row besides its pixels.
@@ -66,7 +67,8 @@ impl RowMaker {
         let follower = setup.tells_geometry().then(|| Follower::new(setup.following()));
         let tables = setup.views.groups().iter().map(|group| Tables::new(&group.output)).collect();
         let (decoder, painter, pixels) = (Decoder::new(), Painter::default(), Vec::new());
-        Self { epoch, decoder, painter, tables, pixels, whole: Vec::new(), follower }
+        let (whole, lists) = (Vec::new(), Lists::default());
+        Self { epoch, decoder, painter, tables, pixels, whole, follower, lists }
     }
 
     /// Makes a row of its sample, leaves it to a GPU, or applies the policy for failures.
@@ -198,10 +200,14 @@ impl RowMaker {
         fetched: Fetched,
         task: &mut Task,
     ) -> Result<(Option<DeviceRow>, Option<Shown>)> {
-        if self.epoch.setup.views.groups().is_empty() {
-            return Ok((None, None));
-        }
         let options = self.epoch.setup.decoding();
+        let mut fetched = fetched;
+        self.decode_lists(&mut fetched)?;
+        let have_lists = self.epoch.setup.datasets.fields().have_lists();
+        let with_lists = have_lists.then(|| fetched.values.clone().into());
+        if self.epoch.setup.views.groups().is_empty() {
+            return Ok((None, with_lists));
+        }
         let turned = options.turn(&fetched.image);
         let size = upright_size(&fetched.image, turned);
         let changes = self.epoch.changes(sample, task.bucket, size)?;
@@ -211,7 +217,7 @@ impl RowMaker {
             && let Some(program) = device_program(&changes, size)
             && let Some(decoding) = offload.decoding(&fetched)
         {
-            return Ok((Some(DeviceRow::read(fetched, decoding, program)), None));
+            return Ok((Some(DeviceRow::read(fetched, decoding, program)), with_lists));
         }
         let began = Instant::now();
         let image = (&*fetched.key, &fetched.image);
@@ -236,6 +242,24 @@ impl RowMaker {
         };
         let followed = self.follow(&leader, &mut values)?;
         Ok((None, Some(Shown { values, followed, size: shown })))
+    }
+
+    /// Decodes the lists of images among the values of a row.
+    ///
+    /// # Errors
+    /// The errors of the images of their sample.
+    fn decode_lists(&mut self, fetched: &mut Fetched) -> Result<()> {
+        let setup = &self.epoch.setup;
+        let (fields, options) = (setup.datasets.fields(), setup.decoding());
+        if !fields.have_lists() {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let Self { lists, decoder, .. } = self;
+        lists.decode(decoder, &fetched.key, fields, &options, &mut fetched.values)?;
+        setup.counters.spent(stats::Stage::Decode, began.elapsed());
+        setup.counters.rounded(std::mem::take(&mut lists.n_rounded));
+        Ok(())
     }
 
     /// Writes the views of a row; `size` is that of the first one.

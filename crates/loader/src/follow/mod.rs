@@ -8,6 +8,7 @@
 //! classes      the class numbers of a sample's objects
 //! objects      the objects in the pixels of the row, and those of all rows of a batch
 //! runs         masks of objects as run lengths, by the same nearest neighbour
+//! lists        lists of images, decoded for their row; they do not move
 //! follower     combines them for one row; each decoding thread has one
 //! ```
 //!
@@ -19,6 +20,7 @@
 
 mod classes;
 mod follower;
+mod lists;
 mod objects;
 mod path;
 mod placement;
@@ -26,6 +28,7 @@ mod roles;
 mod runs;
 
 pub(crate) use follower::{FollowOptions, Followed, Follower, Leader};
+pub(crate) use lists::Lists;
 pub use objects::{Keypoints, MaskOptions, ObjectOptions, Objects, Polygons};
 pub use placement::RowGeometry;
 pub(crate) use roles::Role;

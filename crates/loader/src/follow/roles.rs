@@ -24,6 +24,8 @@ pub(crate) enum Role {
     Image,
     /// The objects in the image.
     Objects,
+    /// A list of images, which are decoded at their own sizes, and not moved.
+    List,
 }
 
 /// Number of samples probed for the contents of a column: the first readable one decides.
@@ -63,8 +65,14 @@ impl Role {
         Ok(match kind {
             Kind::Image if is_wide(name, readers) => Self::Depth,
             Kind::Image => Self::Image,
+            Kind::Images => Self::List,
             _ => Self::Value,
         })
+    }
+
+    /// Returns true if the field is moved as the pixels of the image are.
+    pub(crate) fn follows(self) -> bool {
+        !matches!(self, Self::Value | Self::List)
     }
 
     /// Returns the kind that batches show for a field, in rows of that size.
@@ -74,7 +82,7 @@ impl Role {
             Kind::Array(ArraySpec { dtype, shape, torch: false })
         };
         match self {
-            Self::Value | Self::Objects => kind.clone(),
+            Self::Value | Self::Objects | Self::List => kind.clone(),
             Self::Mask { is_wide: false, .. } => array(DType::U8, &[]),
             Self::Mask { is_wide: true, .. } | Self::Depth => array(DType::U16, &[]),
             Self::Image => array(DType::U8, &[3]),

@@ -62,7 +62,7 @@ def conversions(
     for name, kind in kinds.items():
         feature = features[name]
         convert: Convert | None
-        if kind == "image" or isinstance(kind, list):
+        if kind in ("image", "images") or isinstance(kind, list):
             convert = None
         elif isinstance(kind, tuple):
             convert = _array(kind[0])
@@ -110,6 +110,8 @@ def _kind_of_feature(feature: Any) -> FieldKind | Documents:
         return list(feature.names)
     if kind == "Image":
         return "image"
+    if _is_image_list(feature):
+        return "images"
     if kind in ("ClassLabel", "Value"):
         return next((name for starts, name in _KINDS if dtype.startswith(starts)), "json")
     if _is_file(feature):
@@ -118,6 +120,12 @@ def _kind_of_feature(feature: Any) -> FieldKind | Documents:
         return array
     members = _members(feature)
     return Documents(members) if members else "json"
+
+
+def _is_image_list(feature: Any) -> bool:
+    """Return whether values are lists of images, in the form of any version."""
+    element = _element(feature)
+    return element is not feature and type(element).__name__ == "Image"
 
 
 def _is_file(feature: Any) -> bool:
@@ -258,6 +266,17 @@ def _element(feature: Any) -> Any:
     return getattr(feature, "feature", feature)
 
 
+def _with_element(feature: Any, element: Any) -> Any:
+    """Return a list feature with another element; the element itself for no list."""
+    if isinstance(feature, list):
+        return [element]
+    if _element(feature) is feature:
+        return element
+    changed = copy.copy(feature)
+    changed.feature = element
+    return changed
+
+
 def is_transformed(dataset: Any) -> bool:
     """Return whether a caller's function makes the rows, so that features do not describe them."""
     return (_format(dataset) or {}).get("type") == "custom"
@@ -287,11 +306,12 @@ def undecoded(dataset: Any) -> Any:
         if columns and len(columns) < len(dataset.features):
             dataset = dataset.select_columns(columns)
     for name, feature in dataset.features.items():
-        if _is_file(feature) and getattr(feature, "decode", False):
+        file = _element(feature) if _is_image_list(feature) else feature
+        if _is_file(file) and getattr(file, "decode", False):
             # A mode converts images, which then differ from their files.
-            is_stored = getattr(feature, "mode", None) is None
+            is_stored = getattr(file, "mode", None) is None
             if is_stored and hasattr(dataset, "cast_column"):
-                stored = copy.copy(feature)
+                stored = copy.copy(file)
                 stored.decode = False
-                dataset = dataset.cast_column(name, stored)
+                dataset = dataset.cast_column(name, _with_element(feature, stored))
     return dataset

@@ -11,12 +11,12 @@ from fdconvert._fdconvert import is_image
 from fdconvert._values import _array_of, described, is_pillow
 
 FieldKind: TypeAlias = str | tuple[Any, Sequence[int]] | Sequence[str]
-"""``"image"``, ``"mask"``, ``"int"``, ``"float"``, ``"text"``, ``"json"``, ``"bytes"``, an array as
+"""``"image"``, ``"images"``, ``"mask"``, ``"int"``, ``"float"``, ``"text"``, ``"json"``, ``"bytes"``, an array as
 ``("float32", (512,))``, or the class names of a label."""
 
 SchemaLike: TypeAlias = Mapping[str, FieldKind]
 
-_KINDS = ("image", "mask", "int", "float", "text", "json", "bytes")
+_KINDS = ("image", "images", "mask", "int", "float", "text", "json", "bytes")
 ARRAYS = {
     "bool": "|b1",
     "int8": "|i1",
@@ -126,6 +126,16 @@ def of_sample(sample: Any, classes: Mapping[str, Sequence[str]] | None = None) -
     return of_schema(kinds, takes_some=False)
 
 
+def _is_image(name: str, value: Any) -> bool:
+    """Return whether an element of a list is an image; names of files are texts, and lists JSON."""
+    if isinstance(value, (str, int, float, list, tuple)) or value is None:
+        return False
+    try:
+        return _kind(name, value) == "image"
+    except UsageError:
+        return False
+
+
 def _kind(name: str, value: Any) -> FieldKind:
     """Return the kind of a value."""
     if is_pillow(value) or isinstance(value, os.PathLike):
@@ -138,6 +148,8 @@ def _kind(name: str, value: Any) -> FieldKind:
         return "image"
     if isinstance(value, Mapping) and {"bytes", "codec", "width", "height"} == set(value):
         return "image"
+    if isinstance(value, (list, tuple)) and value:
+        return "images" if all(_is_image(name, it) for it in value) else "json"
     if isinstance(value, (Mapping, list, tuple)):
         return "json"
     if isinstance(value, int):

@@ -1,7 +1,7 @@
 //! The columns of a batch as Python objects.
 use super::numbers;
 use crate::array::Array;
-use fdconvert_core::{ArraySpec, DType};
+use fdconvert_core::{ArraySpec, DType, Encoded};
 use fdconvert_loader::{Batch, Column, Keypoints, Objects, Polygons, RowGeometry, RunLengthMasks};
 use pyo3::{
     exceptions::PyRuntimeError,
@@ -54,6 +54,7 @@ fn to_object<'py>(py: Python<'py>, name: &str, column: &Column) -> PyResult<Boun
         }
         Column::Array { spec, bytes } => Array::from_slice(bytes, spec)?,
         Column::Objects(objects) => return Ok(objects_to_dict(py, objects)?.into_any()),
+        Column::Images(lists) => return Ok(lists_of_images(py, lists)?.into_any()),
         Column::Text(texts) => return Ok(PyList::new(py, texts)?.into_any()),
         Column::Json(values) | Column::Bytes(values) => {
             let values = values.iter().map(|value| PyBytes::new(py, value));
@@ -65,6 +66,19 @@ fn to_object<'py>(py: Python<'py>, name: &str, column: &Column) -> PyResult<Boun
         }
     };
     Ok(Bound::new(py, array)?.into_any())
+}
+
+/// Returns a list of arrays of height, width and three channels for each row.
+fn lists_of_images<'py>(py: Python<'py>, lists: &[Vec<Encoded>]) -> PyResult<Bound<'py, PyList>> {
+    let image = |image: &Encoded| {
+        let shape = vec![image.height.into(), image.width.into(), 3];
+        let spec = ArraySpec { dtype: DType::U8, shape, torch: false };
+        Bound::new(py, Array::from_slice(&image.bytes, &spec)?)
+    };
+    let row = |images: &Vec<Encoded>| {
+        PyList::new(py, images.iter().map(image).collect::<PyResult<Vec<_>>>()?)
+    };
+    PyList::new(py, lists.iter().map(row).collect::<PyResult<Vec<_>>>()?)
 }
 
 /// Returns the placement of the image in each row: arrays with one entry per row, for each view;

@@ -179,6 +179,9 @@ impl Fields {
             }
             _ => Unfit::Raised(error),
         };
+        if object.is_none() && field.kind == Kind::Images {
+            return Ok(Value::Images(Vec::new()));
+        }
         if object.is_none() && field.kind != Kind::Json {
             return Err(unfit("; every sample needs a value"));
         }
@@ -187,6 +190,23 @@ impl Fields {
                 Unfit::Said(what) => unfit(&what),
                 Unfit::Raised(error) => said(error),
             })?),
+            Kind::Images => {
+                let list = object.cast::<PyList>().map(|list| list.iter().collect::<Vec<_>>());
+                let list = list.or_else(|_| object.extract::<Vec<Bound<'_, PyAny>>>());
+                let list = list.ok().filter(|_| !object.is_instance_of::<PyBytes>());
+                let of_list = |(number, object): (usize, Bound<'_, PyAny>)| {
+                    image(&object, helper).map_err(|error| match error {
+                        Unfit::Said(what) => Unfit::Said(format!(
+                            "field `{}`, image {number}: expected an image, got {}{what}",
+                            field.name,
+                            self.described(&object)
+                        )),
+                        Unfit::Raised(error) => said(error),
+                    })
+                };
+                let images = list.ok_or_else(|| unfit(""))?.into_iter().enumerate().map(of_list);
+                Value::Images(images.collect::<Result<_, _>>()?)
+            }
             Kind::Int => Value::Int(match (object.cast::<PyString>(), self.classes.get(at)) {
                 (Ok(name), Some(classes)) if !classes.is_empty() => {
                     let name = name.to_string();
@@ -265,6 +285,7 @@ fn names_of(dict: &Bound<'_, PyDict>) -> String {
 fn expected(field: &FieldSpec) -> String {
     match &field.kind {
         Kind::Image => "an image".to_owned(),
+        Kind::Images => "a list of images".to_owned(),
         Kind::Int => match &field.class_names {
             Some(names) => format!("one of {} classes, by number or name", names.len()),
             None => "an integer of 64 bits".to_owned(),
