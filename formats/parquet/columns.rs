@@ -68,7 +68,8 @@ pub(crate) struct Nested {
     pub(crate) members: Option<Members>,
     /// True if it contains structs of bytes and a path, either of which may be missing.
     pub(crate) has_files: bool,
-    /// Columns of a struct's bytes, which may turn out to be an image, and of its path.
+    /// Columns of the bytes of a struct, or of the elements of a list, which may turn out to be
+    /// images, and of their path.
     image: Option<(usize, Option<usize>)>,
 }
 
@@ -170,7 +171,9 @@ fn kind(
 fn json(name: &str, node: &Node, leaves: &[Leaf], feature: Option<Feature<'_>>) -> (Kind, How) {
     let members = Members::of(name, members(node, feature));
     let has_files = has_files(node, leaves);
-    let image = image_struct(node, leaves);
+    let list = || node.element().filter(|_| feature.is_none());
+    let image =
+        image_struct(node, leaves).or_else(|| list().and_then(|node| file(node, leaves)));
     (Kind::Json, How::Json(Nested { node: node.clone(), members, has_files, image }))
 }
 
@@ -211,6 +214,17 @@ fn image_struct(node: &Node, leaves: &[Leaf]) -> Option<(usize, Option<usize>)> 
     is_bytes.then_some((bytes, path))
 }
 
+/// The columns of bytes, and of their path if they have one, of a struct of a file, or of bytes
+/// alone.
+fn file(node: &Node, leaves: &[Leaf]) -> Option<(usize, Option<usize>)> {
+    let alone = node.as_leaf().filter(|leaf| is_of_bytes(*leaf, leaves)).map(|leaf| (leaf, None));
+    alone.or_else(|| file_struct(node, leaves).map(|(bytes, path)| (bytes, Some(path))))
+}
+
+fn is_of_bytes(leaf: usize, leaves: &[Leaf]) -> bool {
+    leaves.get(leaf).is_some_and(|leaf| leaf.kind == LeafKind::Bytes)
+}
+
 /// The columns of `bytes` and `path`, if a struct has exactly those members.
 fn file_struct(node: &Node, leaves: &[Leaf]) -> Option<(usize, usize)> {
     let Shape::Struct(members) = &node.shape else { return None };
@@ -221,21 +235,10 @@ fn file_struct(node: &Node, leaves: &[Leaf]) -> Option<(usize, usize)> {
     (fits && members.len() == 2).then_some((bytes, path))
 }
 
-/// Returns true for a list of images: of structs of bytes and a path, or of bytes, that the features
-/// call images, or of such structs that no features describe.
+/// Returns true for a list of files or bytes that the features call images.
 fn is_image_list(node: &Node, leaves: &[Leaf], feature: Option<Feature<'_>>) -> bool {
-    let Some(element) = node.element() else { return false };
-    let is_file = file_struct(element, leaves).is_some();
-    let is_bytes = element
-        .as_leaf()
-        .is_some_and(|leaf| leaves.get(leaf).is_some_and(|leaf| leaf.kind == LeafKind::Bytes));
-    match feature {
-        Some(feature) => {
-            let class = feature.element().and_then(Feature::class);
-            (is_file || is_bytes) && class == Some("Image")
-        }
-        None => false,
-    }
+    let class = feature.and_then(Feature::element).and_then(Feature::class);
+    class == Some("Image") && node.element().is_some_and(|node| file(node, leaves).is_some())
 }
 
 /// The array of that type and shape, if the column can hold it.
@@ -304,12 +307,18 @@ impl Column {
         }
     }
 
-    /// Turns a column of bytes into one of images. Returns the members of the struct that are not
+    /// Turns a column of bytes into one of images, and one of lists of bytes into one of lists of
+    /// images. Returns the members of the struct that are not
     /// part of the image.
     pub(crate) fn becomes_image(&mut self) -> Vec<String> {
         let mut others = Vec::new();
         self.how = match &self.how {
             How::Bytes { bytes, path, .. } => How::Image { bytes: *bytes, path: *path },
+            How::Json(Nested { image: Some(_), node, .. }) if node.element().is_some() => {
+                self.field.kind = Kind::Images;
+                self.how = How::Images(node.clone());
+                return others;
+            }
             How::Json(Nested { image: Some((bytes, path)), node, .. }) => {
                 if let Shape::Struct(members) = &node.shape {
                     let is_other = |name: &&(Arc<str>, Node)| !matches!(&*name.0, "bytes" | "path");

@@ -185,7 +185,8 @@ impl ParquetReader {
             if !columns().any(Column::may_be_image) {
                 continue;
             }
-            let is_known = columns().any(|column| column.field.kind == Kind::Image);
+            let is_image = |kind: &Kind| matches!(kind, Kind::Image | Kind::Images);
+            let is_known = columns().any(|column| is_image(&column.field.kind));
             if !is_known && !self.begins_with_image(at)? {
                 continue;
             }

@@ -91,6 +91,15 @@ fn all_names(
     let mut names = Vec::with_capacity(schema.fields.len());
     for (field, spec) in schema.fields.iter().enumerate() {
         if spec.kind == Kind::Images {
+            if one_name {
+                let what = format!(
+                    "Hugging Face datasets takes the same members of all samples from the first \
+                     ones, and `{}` is a list of images: leave out `hf` and `card`, or pack into \
+                     parquet",
+                    spec.name
+                );
+                return Err(Error::usage(option::SIDECARS, what));
+            }
             names.push(Name::Numbered(format!("{}.", plain_name(&spec.name))));
             continue;
         }

@@ -25,13 +25,11 @@ fuzz_target!(|data: &[u8]| {
                 assert_eq!(sample.key, key);
                 assert!(i < n_samples);
                 reader.schema().check(&sample).unwrap_or_else(|error| panic!("{error}"));
-                for value in sample.values {
-                    if let Value::Image(image) = value {
-                        let pixels = u64::from(image.width) * u64::from(image.height);
-                        assert!(pixels > 0 && !image.bytes.is_empty());
-                        let len = image.bytes.len() as u64;
-                        assert!(image.codec != Codec::Raw || len == pixels * 3);
-                    }
+                for image in sample.values.iter().flat_map(Value::images) {
+                    let pixels = u64::from(image.width) * u64::from(image.height);
+                    assert!(pixels > 0 && !image.bytes.is_empty());
+                    let len = image.bytes.len() as u64;
+                    assert!(image.codec != Codec::Raw || len == pixels * 3);
                 }
             }
             Err(error) => {

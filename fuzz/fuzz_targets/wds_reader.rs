@@ -34,10 +34,8 @@ fn explore(archive: Vec<u8>) {
             Ok(sample) => {
                 assert!(i < n_samples && sample.key == key);
                 reader.schema().check(&sample).unwrap_or_else(|error| panic!("{error}"));
-                for value in sample.values {
-                    if let Value::Image(image) = value {
-                        assert!(image.width > 0 && image.height > 0 && !image.bytes.is_empty());
-                    }
+                for image in sample.values.iter().flat_map(Value::images) {
+                    assert!(image.width > 0 && image.height > 0 && !image.bytes.is_empty());
                 }
             }
             Err(error) => assert!(!error.to_string().is_empty()),

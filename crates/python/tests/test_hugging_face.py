@@ -350,13 +350,6 @@ def test_a_stream_of_undecoded_images_keeps_files_and_classes(plain: Any, tmp_pa
 
 
 def test_a_dataset_without_images_says_so(plain: Any, tmp_path: Path) -> None:
-    file = tmp_path / "x.parquet"
-    features = datasets.Features(images=datasets.List(datasets.Image()))
-    rows = {"images": [[{"bytes": png(n), "path": None}] * 2 for n in range(2)]}
-    datasets.Dataset.from_dict(rows, features=features).to_parquet(file)
-    report = fdconvert.pack(file, tmp_path / "lists.wds")
-    what = "no field is an image: `images` holds lists of images, stored as base64 in JSON"
-    assert any(note.startswith(what) for note in report["split_notes"])
     texts = plain.select_columns(["text"])
     report = fdconvert.pack(texts, tmp_path / "texts.wds")
     assert report["split_notes"] == ["no field is an image, only `text` text"]
@@ -364,11 +357,3 @@ def test_a_dataset_without_images_says_so(plain: Any, tmp_path: Path) -> None:
     assert report["split_notes"] == ["no field is an image, only `text` text"]
     report = fdconvert.pack(plain, tmp_path / "images.wds")
     assert report["split_notes"] == []
-
-
-def test_lists_of_images_are_refused_with_the_cure(tmp_path: Path) -> None:
-    features = datasets.Features({"images": datasets.List(datasets.Image())})
-    image = PIL.new("RGB", (4, 4))
-    dataset = datasets.Dataset.from_dict({"images": [[image, image]]}, features=features)
-    with pytest.raises(fdconvert.Error, match="give each image its own field or sample"):
-        fdconvert.pack(dataset, tmp_path / "x.wds")

@@ -313,3 +313,58 @@ fn sound_archives_are_read_however_they_were_made() {
     let without_magic = with_header(&|it| it[257..265].fill(0)).unwrap();
     assert_eq!(fields(&*without_magic), ["image", "label"]);
 }
+
+fn images(reader: &dyn Reader, index: u64) -> Vec<Codec> {
+    let sample = reader.get(index).unwrap();
+    let lists = sample.values.iter().filter(|value| matches!(value, Value::Images(_)));
+    lists.flat_map(Value::images).map(|image| image.codec).collect()
+}
+
+#[test]
+fn numbered_images_are_a_list_if_they_are_so_in_all_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tar");
+    let kinds = |reader: &dyn Reader| -> Vec<String> {
+        let fields = reader.schema().fields.iter();
+        fields.map(|field| format!("{} {}", field.name, field.kind.name())).collect()
+    };
+    let names: Vec<String> = (0..12).map(|number| format!("c.{number}.png")).collect();
+    // By name, as GNU tar sorts them: 0, 1, 10, 11, 2, ...
+    let mut sorted: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), PNG)).collect();
+    sorted.sort_unstable();
+    let files = [
+        &[("a.0.jpg", JPG), ("a.0.json", b"{}"), ("a.1.png", PNG), ("a.txt", b"two")][..],
+        &[("b.0.json", b"[]"), ("b.txt", b"none")],
+        &sorted,
+        &[("c.0.json", b"1"), ("c.txt", b"twelve")],
+    ];
+    write(&path, &files.concat());
+    let reader = open(&path).unwrap();
+    assert_eq!(kinds(&*reader), ["images images", "0 json", "txt text"]);
+    assert_eq!(images(&*reader, 0), [Codec::Jpeg, Codec::Png]);
+    assert_eq!((images(&*reader, 1).len(), images(&*reader, 2).len()), (0, 12));
+    assert!(reader.verify_layout().is_empty());
+    // An index has one region for all of them.
+    Wds::default().index(&path, false).unwrap();
+    let indexed = open(&path).unwrap();
+    assert!(indexed.has_checksums() && indexed.schema() == reader.schema());
+    for index in 0..3 {
+        assert_eq!(indexed.get(index).unwrap().values, reader.get(index).unwrap().values);
+        indexed.verify_sample(index).unwrap();
+    }
+    assert!(indexed.verify_layout().is_empty(), "{:?}", indexed.verify_layout());
+
+    // One sample whose numbers have a gap: no list in any.
+    let apart = folder.path().join("b.tar");
+    write(&apart, &[("a.1.jpg", JPG), ("a.2.jpg", JPG), ("b.1.jpg", JPG), ("b.3.jpg", JPG)]);
+    let fields = ["image image", "2 image", "3 image"];
+    assert_eq!(kinds(&*open(&apart).unwrap()), fields);
+    // Names with a stem are lists of their own.
+    let named = folder.path().join("c.tar");
+    let files =
+        [("a.jpg", JPG), ("a.left.1.jpg", JPG), ("a.left.2.jpg", JPG), ("a.right.1.png", PNG)];
+    write(&named, &files);
+    let reader = open(&named).unwrap();
+    assert_eq!(kinds(&*reader), ["image image", "left images", "right images"]);
+    assert_eq!(images(&*reader, 0), [Codec::Jpeg, Codec::Jpeg, Codec::Png]);
+}

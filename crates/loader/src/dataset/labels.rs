@@ -47,7 +47,7 @@ impl Datasets {
             let field = field.and_then(|field| Some((field, schema.fields.get(field)?)));
             match (field, label) {
                 (Some((field, spec)), _) if spec.kind == Kind::Int => ints.push(field),
-                (Some((_, spec)), Label::Field(_)) if spec.kind != Kind::Image => {}
+                (Some((_, spec)), Label::Field(_)) if !is_of_images(spec) => {}
                 _ => return Err(no_label(&*part.reader, label)),
             }
         }
@@ -137,9 +137,13 @@ pub(super) fn renumbered(
     })
 }
 
+fn is_of_images(field: &FieldSpec) -> bool {
+    matches!(field.kind, Kind::Image | Kind::Images)
+}
+
 /// Returns the error for a missing label, with the fields of the dataset.
 fn no_label(reader: &dyn Reader, label: &Label) -> Error {
-    let fields = reader.schema().fields.iter().filter(|field| field.kind != Kind::Image);
+    let fields = reader.schema().fields.iter().filter(|field| !is_of_images(field));
     let names: Vec<String> = fields.map(|field| format!("`{}`", field.name)).collect();
     let wanted = match label {
         Label::Field(name) => format!("label `{name}`"),

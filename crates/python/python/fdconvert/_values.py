@@ -140,7 +140,7 @@ def json_text(value: Any) -> bytes:
 
 def _not_json(value: Any) -> Any:
     if is_pillow(value):
-        cure = "give each image its own field or sample, or leave the field out"
+        cure = "make it a list of images alone, or a field, or leave the field out"
         raise Unfit(f"an image in it is not JSON: {cure}")
     raise Unfit(f"Object of type {type(value).__name__} is not JSON serializable")
 
