@@ -66,6 +66,14 @@ impl BetonWriter {
         let mut descriptors = Vec::new();
         let mut storages = Vec::new();
         for (number, field) in schema.fields.iter().enumerate() {
+            if format.compat && field.kind == Kind::Images {
+                let what = format!(
+                    "FFCV's files do not say that `{}` is a list of images, so that it would be \
+                     bytes from then on: leave `compat` out",
+                    field.name
+                );
+                return Err(Error::usage(option::COMPAT, what));
+            }
             // An image file is stored as bytes; the index has its codec and size.
             let is_whole = request.common.whole_images.contains(&number);
             let kind = if is_whole { Kind::Bytes } else { field.kind.clone() };

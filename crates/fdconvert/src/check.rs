@@ -65,7 +65,7 @@ pub(crate) fn without_labels(option: OptionName) -> Error {
 
 /// Refuses options for images if the source has none: they would be ignored.
 pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> Result<()> {
-    if schema.first_image().is_some() {
+    if schema.shown_images().is_some() {
         return Ok(());
     }
     let given = [

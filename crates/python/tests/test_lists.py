@@ -93,7 +93,8 @@ def test_every_format_leads_to_every_other(parquet: Path, tmp_path: Path) -> Non
         options = {"format": "folder"} if name == "folder" else {}
         fdconvert.pack(before, out, **options)
         assert stored(fdconvert.Dataset(out)) == lists(), name
-        assert fdconvert.diff(before, out)["differ"] == [], name
+        found = fdconvert.diff(before, out)
+        assert (found["same"], found["changed"]) == (11, []), name
         before = out
     assert len(list(tmp_path.glob("4folder/*.images.*"))) == sum(range(11))
 
@@ -214,6 +215,14 @@ def test_other_options_change_each_image_of_a_list(tmp_path: Path) -> None:
         assert len(stored_images) == at + 1
         assert all(it["codec"] == "png" for it in stored_images)
         assert all(max(it["width"], it["height"]) == 4 for it in stored_images)
+
+
+def test_what_cannot_say_that_it_is_a_list_refuses_it(tmp_path: Path) -> None:
+    samples = [{"views": [image(1)]}]
+    with pytest.raises(fdconvert.UsageError, match="do not say that `views` is a list of images"):
+        fdconvert.pack(samples, tmp_path / "x.beton", compat="ffcv", encode="raw")
+    with pytest.raises(fdconvert.UsageError, match="`views` is a list of images: leave out `hf`"):
+        fdconvert.pack(samples, tmp_path / "x.wds", sidecars="fdx,hf")
 
 
 def test_a_mixed_set_refuses_lists(tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ fn sources(root: &Path) {
     let schema = Schema::new(vec![
         FieldSpec::new("image", Kind::Image),
         FieldSpec::label("label", names.into()),
+        FieldSpec::new("views", Kind::Images),
         FieldSpec::new("score", Kind::Float),
         FieldSpec::new("blob", Kind::Bytes),
         FieldSpec::new("note", Kind::Text),

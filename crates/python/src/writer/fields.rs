@@ -173,11 +173,20 @@ impl Fields {
             Unfit::Said(format!("field `{}`: expected {expected}, got {got}{cure}", field.name))
         };
         // The helper marks unfit objects with a special exception; all others come from the object.
-        let said = |error: PyErr| match helper.getattr(intern!(helper.py(), "Unfit")) {
+        let told = |error: PyErr, unfit: &dyn Fn(&str) -> Unfit| match helper
+            .getattr(intern!(helper.py(), "Unfit"))
+        {
             Ok(kind) if error.matches(helper.py(), &kind).unwrap_or(false) => {
                 unfit(&format!("; {}", error.value(helper.py())))
             }
             _ => Unfit::Raised(error),
+        };
+        let said = |error: PyErr| told(error, &unfit);
+        let image_of = |object: &Bound<'_, PyAny>, unfit: &dyn Fn(&str) -> Unfit| {
+            image(object, helper).map_err(|error| match error {
+                Unfit::Said(what) => unfit(&what),
+                Unfit::Raised(error) => told(error, unfit),
+            })
         };
         if object.is_none() && field.kind == Kind::Images {
             return Ok(Value::Images(Vec::new()));
@@ -186,25 +195,20 @@ impl Fields {
             return Err(unfit("; every sample needs a value"));
         }
         Ok(match &field.kind {
-            Kind::Image => Value::Image(image(object, helper).map_err(|error| match error {
-                Unfit::Said(what) => unfit(&what),
-                Unfit::Raised(error) => said(error),
-            })?),
+            Kind::Image => Value::Image(image_of(object, &unfit)?),
             Kind::Images => {
-                let list = object.cast::<PyList>().map(|list| list.iter().collect::<Vec<_>>());
-                let list = list.or_else(|_| object.extract::<Vec<Bound<'_, PyAny>>>());
-                let list = list.ok().filter(|_| !object.is_instance_of::<PyBytes>());
-                let of_list = |(number, object): (usize, Bound<'_, PyAny>)| {
-                    image(&object, helper).map_err(|error| match error {
-                        Unfit::Said(what) => Unfit::Said(format!(
-                            "field `{}`, image {number}: expected an image, got {}{what}",
-                            field.name,
-                            self.described(&object)
-                        )),
-                        Unfit::Raised(error) => said(error),
-                    })
+                let list = object.extract::<Vec<Bound<'_, PyAny>>>().ok();
+                let list = list.filter(|_| !object.is_instance_of::<PyBytes>());
+                let in_list = |(number, object): (usize, Bound<'_, PyAny>)| {
+                    let unfit = |cure: &str| {
+                        let (name, got) = (&field.name, self.described(&object));
+                        Unfit::Said(format!(
+                            "field `{name}`, image {number}: expected an image, got {got}{cure}"
+                        ))
+                    };
+                    image_of(&object, &unfit)
                 };
-                let images = list.ok_or_else(|| unfit(""))?.into_iter().enumerate().map(of_list);
+                let images = list.ok_or_else(|| unfit(""))?.into_iter().enumerate().map(in_list);
                 Value::Images(images.collect::<Result<_, _>>()?)
             }
             Kind::Int => Value::Int(match (object.cast::<PyString>(), self.classes.get(at)) {
