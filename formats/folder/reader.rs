@@ -265,7 +265,9 @@ impl FolderReader {
     fn hashed_times(&self) -> Result<[u8; 16]> {
         let mut hash = Xxh3Default::new();
         let own = |index| self.path(index).map(Cow::into_owned);
-        let paths = (0..self.len()).flat_map(|at| own(at).into_iter().chain(self.paths_beside(at)));
+        let in_lists = |index| self.in_lists(index).map(<[u8]>::to_vec);
+        let paths = (0..self.len())
+            .flat_map(|at| own(at).into_iter().chain(self.paths_beside(at)).chain(in_lists(at)));
         for path in paths {
             let path = join(&self.root, &path);
             let times = match fs::metadata(&path) {
@@ -418,6 +420,11 @@ impl Source for FolderReader {
             Amount::Announced if self.facts.reads_ahead => Ok(Some(self.coming_bytes(index))),
             Amount::Known if self.sizes.is_some() || self.facts.reads_ahead => {
                 Ok(self.known_size(index))
+            }
+            Amount::Known if self.facts.schema.first_image().is_none() => Ok(None),
+            _ if self.facts.schema.first_image().is_none() => {
+                let sizes = self.sizes_in_lists(index).collect::<Result<Vec<_>>>()?;
+                Ok(Some(sizes.iter().filter(|size| **size != u64::MAX).sum()))
             }
             _ => self.file_bytes(index, &path).map(Some),
         }

@@ -49,6 +49,25 @@ impl FolderReader {
         })
     }
 
+    /// The paths of the images in the lists of a sample.
+    pub(crate) fn in_lists(&self, index: u64) -> impl Iterator<Item = &[u8]> {
+        let table = match &self.samples {
+            Samples::Listed { table, .. } => Some(table),
+            Samples::Walked(_) => None,
+        };
+        table.into_iter().flat_map(move |table| table.in_lists(index))
+    }
+
+    /// Sizes of the images in the lists of a sample; `u64::MAX` for a missing one, which reading the
+    /// sample reports. None of an archive, which has them itself.
+    pub(crate) fn sizes_in_lists(&self, index: u64) -> impl Iterator<Item = Result<u64>> {
+        let paths = self.in_lists(index).filter(|_| self.archive.is_none());
+        paths.map(|path| {
+            let len = place::file_len(&join(&self.root, path))?;
+            Ok(len.unwrap_or(walk_away::MISSING))
+        })
+    }
+
     /// The fingerprint over the sizes that `size` returns.
     pub(crate) fn hashed(&self, size: impl Fn(u64, &[u8]) -> Result<u64>) -> Result<[u8; 16]> {
         let mut hash = Xxh3Default::new();
@@ -56,11 +75,13 @@ impl FolderReader {
             hash.update(bytes);
         }
         for (index, path) in (0..self.len()).filter_map(|at| Some((at, self.path(at)?))) {
-            let size = size(index, &path)?;
+            // Without an image field the path is only a key.
+            let has_file = self.facts.schema.first_image().is_some();
+            let size = if has_file { size(index, &path)? } else { 0 };
             hash.update(&path);
             hash.update(&[0]);
             hash.update(&size.to_le_bytes());
-            for size in self.sizes_beside(index) {
+            for size in self.sizes_beside(index).chain(self.sizes_in_lists(index)) {
                 hash.update(&size?.to_le_bytes());
             }
         }

@@ -54,6 +54,16 @@ impl Table {
         self.paths.get(usize::try_from(index).ok()?).map(|path| &**path)
     }
 
+    /// The paths of the images in the lists of one row.
+    pub(crate) fn in_lists(&self, index: u64) -> impl Iterator<Item = &[u8]> {
+        let i = usize::try_from(index).unwrap_or(usize::MAX);
+        let lists = self.columns.iter().filter_map(move |column| match column {
+            Column::Images(lists) => lists.get(i),
+            _ => None,
+        });
+        lists.flatten().map(|path| &**path)
+    }
+
     /// The cells of one row, in schema order; `None` beyond the last row.
     pub(crate) fn row(&self, index: u64) -> Option<Vec<Cell<'_>>> {
         let i = usize::try_from(index).ok()?;

@@ -9,7 +9,7 @@ use crate::{
     tally::Tally,
     whole::{AsFiles, check as check_further},
 };
-use fdconvert_codec::{Nanos, Notes, Policy, Worker};
+use fdconvert_codec::{Encode, Form, Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
     Codec, Encoded, Error, Format, Image, Result, Sample, Shard, ShardSummary, ShardWriter,
     Skipped, Source, Value, check_json, option, probe::unsupported,
@@ -366,6 +366,12 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
     let becomes_pixels = job.format.capabilities().whole_images;
     // Labels keep their pixels, and lose the same metadata as other images.
     let of_labels = Policy { strip: job.policy.strip, ..Policy::default() };
+    // Choices of raw pixels are about formats of pixels: in a list they would not say their size.
+    let in_lists = match job.policy.encode {
+        Encode::Raw | Encode::Smart { .. } | Encode::Mix { .. } => Encode::Keep,
+        encode => encode,
+    };
+    let of_lists = Policy { encode: in_lists, mixture: None, ..job.policy.clone() };
     let mut encode = |field: usize, is_in_list: bool, image: Image| {
         let kept = job.source.facts().field(field).keeps_pixels;
         // Images in lists are files in all formats.
@@ -374,9 +380,13 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
             check_further(job.source.schema(), field, &key, &image)?;
         }
         let format = if is_whole { &as_files as &dyn Format } else { &*job.format };
-        let policy = if kept { &of_labels } else { &job.policy };
+        let policy = match (kept, is_in_list) {
+            (true, _) => &of_labels,
+            (false, true) => &of_lists,
+            (false, false) => &job.policy,
+        };
         let before = image.n_bytes() as u64;
-        let form = job.plan.form(position);
+        let form = if is_in_list { Form::Encoded } else { job.plan.form(position) };
         let outcome = policy.apply_as(form, &key, image, format, worker)?;
         let after = outcome.encoded.bytes.len() as u64;
         bytes_in += before;

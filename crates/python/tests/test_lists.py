@@ -206,15 +206,18 @@ def test_what_python_has_becomes_a_list(tmp_path: Path) -> None:
         fdconvert.pack([{"images": 7}], tmp_path / "z.wds", schema={"images": "images"})
 
 
-def test_other_options_change_each_image_of_a_list(tmp_path: Path) -> None:
+def test_options_of_images_hold_for_each_image_of_a_list(tmp_path: Path) -> None:
     samples = [{"images": images} for images in lists()[1:4]]
-    fdconvert.pack(samples, tmp_path / "x.beton", max_side=4, encode="png")
-    dataset = fdconvert.Dataset(tmp_path / "x.beton")
-    for at in range(3):
-        stored_images = dataset.get(at)["images"]
-        assert len(stored_images) == at + 1
-        assert all(it["codec"] == "png" for it in stored_images)
-        assert all(max(it["width"], it["height"]) == 4 for it in stored_images)
+    options: Any = {"x.mds": {"encode": "png"}, "x.beton": {"encode": "raw"}}
+    for name, encoded in options.items():
+        fdconvert.pack(samples, tmp_path / name, max_side=4, **encoded)
+        dataset = fdconvert.Dataset(tmp_path / name)
+        for at in range(3):
+            images = dataset.get(at)["images"]
+            assert len(images) == at + 1
+            wanted = ["png", "jpeg"] if name == "x.beton" else ["png"]
+            assert all(it["codec"] in wanted for it in images)
+            assert all(max(it["width"], it["height"]) == 4 for it in images)
 
 
 def test_what_cannot_say_that_it_is_a_list_refuses_it(tmp_path: Path) -> None:
