@@ -154,6 +154,19 @@ def test_parquet_is_what_datasets_reads_and_writes(
     )
 
 
+def test_a_folder_of_files_is_loaded_with_its_features(
+    dialogues: Any, parquet: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "hub"
+    fdconvert.pack(parquet, out, format="parquet", shards=3, shuffle=True)
+    assert len(list((out / "data").glob("train-*-of-00003.parquet"))) == 3
+    loaded = datasets.load_dataset(str(out), split="train", cache_dir=str(tmp_path / "cache"))
+    assert loaded.features == dialogues.features
+    plain = loaded.cast_column("images", datasets.List(datasets.Image(decode=False)))
+    found = {row["text"]: [image["bytes"] for image in row["images"]] for row in plain}
+    assert found == dict(zip(texts(), lists(), strict=True))
+
+
 FORMS = {
     "List": {"feature": {"_type": "Image"}, "_type": "List"},
     "Sequence": {"feature": {"_type": "Image"}, "_type": "Sequence"},
