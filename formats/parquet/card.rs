@@ -162,6 +162,7 @@ fn feature(field: &FieldSpec) -> String {
     let named = |rest: &str| format!("  - name: {}\n    {rest}\n", quoted(&field.name));
     match &field.kind {
         Kind::Float => named("dtype: float64"),
+        Kind::Images => named("list: image"),
         Kind::Array(spec) => named(&array(spec)),
         _ => named(&format!("dtype:{}", dtype(field).unwrap_or_else(|| " string".to_owned()))),
     }

@@ -38,7 +38,7 @@ impl Place {
 
 /// Names of all files of a dataset, but for records.
 fn files(out: &Path) -> Vec<String> {
-    let names = tree(out).into_iter().map(|(name, _)| String::from_utf8(name).unwrap());
+    let names = tree(out).into_keys().map(|name| String::from_utf8(name).unwrap());
     names.filter(|name| !name.contains(".fdconvert/") && !name.ends_with('/')).collect()
 }
 
