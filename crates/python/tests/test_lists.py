@@ -1,7 +1,9 @@
 """Samples with lists of images, from Hugging Face datasets through every format, and back."""
 
+import hashlib
 import io
 import json
+import struct
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -284,6 +286,22 @@ def test_a_column_of_bytes_is_taken_apart_in_five_lines(parquet: Path, tmp_path:
     n = int(np.frombuffer(value, "<u8", 1)[0])
     ends = np.frombuffer(value, "<u8", n + 1, 8)
     assert [value[ends[i] : ends[i + 1]] for i in range(n)] == images
+
+
+BMP = b"BM" + struct.pack("<IHHIIiiHHIIiiII", 58, 0, 0, 54, 40, 1, 1, 1, 24, 0, 4, 0, 0, 0, 0)
+BMP += bytes([255, 255, 255, 0])
+"""An image file that no encoder of another version changes."""
+
+
+def test_the_bytes_of_lists_never_change(tmp_path: Path) -> None:
+    samples = [{"views": [BMP] * n, "text": "a" * n} for n in (2, 0, 11)]
+    schema: Any = {"views": "images", "text": "text"}
+    found = {}
+    for name, files in [("x.wds", "*.tar"), ("x.mds", "*.mds")]:
+        fdconvert.pack(samples, tmp_path / name, schema=schema)
+        (shard,) = (tmp_path / name).glob(files)
+        found[name] = hashlib.sha256(shard.read_bytes()).hexdigest()[:16]
+    assert found == {"x.wds": "65648c1d1bbdfbac", "x.mds": "24362b62e74e0a46"}
 
 
 def test_damage_to_any_image_of_a_list_is_seen(parquet: Path, tmp_path: Path) -> None:
