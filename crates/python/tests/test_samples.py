@@ -423,7 +423,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "an unknown kind": (
         [IMAGE],
         {"schema": {"image": "picture"}},
-        "schema: unknown kind `picture` of `image`; expected one of image, mask, int, float, text,"
+        "schema: unknown kind `picture` of `image`; expected one of image, images, mask, int, float, text,"
         " json, bytes, (dtype, shape) or a list of class names",
     ),
     "an unknown type": (

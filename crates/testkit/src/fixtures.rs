@@ -245,7 +245,7 @@ fn value(field: &FieldSpec, images: &[Encoded], i: usize, random: &mut Random) -
 pub fn image_list(n_images: usize, seed: u64) -> Vec<Encoded> {
     let image = |number: u64| {
         let (width, height) = (2 + (number % 5) as u32, 3 + (seed % 3) as u32);
-        let make = if number % 2 == 0 { png } else { bmp };
+        let make = if number.is_multiple_of(2) { png } else { bmp };
         make(width, height, seed + number)
     };
     (0..n_images as u64).map(image).collect()
