@@ -186,7 +186,10 @@ fn numbers_of_a_palette_are_not_lost_beside_a_first_image_that_is_rgb() {
     let source = root.path().join("0.tar");
     let rgb = fdconvert_testkit::fixtures::PNG_RGB;
     let second = ("1.seg.png", &palette[..]);
+    // Files of a field that does not begin with a JPEG are kept.
     write(&source, &[("0.jpg", JPG), ("0.seg.png", rgb), ("1.jpg", JPG), second]);
+    ok(&[&"pack", &source, &root.path().join("kept.beton")]);
+    write(&source, &[("0.jpg", JPG), ("0.seg.jpg", JPG), ("1.jpg", JPG), second]);
     let error = fails(&[&"pack", &source, &root.path().join("a.beton")]);
     assert!(error.contains("field `seg` is a PNG with a palette"), "{error}");
     ok(&[&"pack", &source, &root.path().join("a.wds")]);
