@@ -233,7 +233,15 @@ mod tests {
         let array = |dtype, shape| Kind::Array(ArraySpec { dtype, shape, torch: false });
         let arrays = DType::ALL.map(|dtype| array(dtype, vec![2, 3]));
         let odd = [array(DType::U8, vec![]), array(DType::U8, vec![3, 0])];
-        let plain = [Kind::Image, Kind::Images, Kind::Int, Kind::Float, Kind::Bytes, Kind::Text, Kind::Json];
+        let plain = [
+            Kind::Image,
+            Kind::Images,
+            Kind::Int,
+            Kind::Float,
+            Kind::Bytes,
+            Kind::Text,
+            Kind::Json,
+        ];
         for kind in plain.into_iter().chain(arrays).chain(odd) {
             for codec in [None, Some(Codec::Jpeg), Some(Codec::Png), Some(Codec::Bmp)] {
                 let encoding = Encoding::of_field(&kind, codec).unwrap();

@@ -14,8 +14,8 @@ use crate::shards::{
 };
 use crate::wds::{self as wds, Wds};
 use fdconvert_core::{
-    Codec, Common, Create, Encoded, Error, Format as _, Kind, Provenance, Result, Sample,
-    Schema, Shard, ShardSummary, ShardWriter, Skipped, Value, option,
+    Codec, Common, Create, Encoded, Error, Format as _, Kind, Provenance, Result, Sample, Schema,
+    Shard, ShardSummary, ShardWriter, Skipped, Value, option,
 };
 use fdconvert_storage::{
     Claim, Folders, SourceStamp, fingerprint_hex as hex,

@@ -1,7 +1,7 @@
 //! One value of a column of any type, and its JSON form.
+use super::row::only_path;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use super::row::only_path;
 use fdconvert_core::{Encoded, image_list, objects::short};
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;

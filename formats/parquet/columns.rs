@@ -172,8 +172,7 @@ fn json(name: &str, node: &Node, leaves: &[Leaf], feature: Option<Feature<'_>>) 
     let members = Members::of(name, members(node, feature));
     let has_files = has_files(node, leaves);
     let list = || node.element().filter(|_| feature.is_none());
-    let image =
-        image_struct(node, leaves).or_else(|| list().and_then(|node| file(node, leaves)));
+    let image = image_struct(node, leaves).or_else(|| list().and_then(|node| file(node, leaves)));
     (Kind::Json, How::Json(Nested { node: node.clone(), members, has_files, image }))
 }
 

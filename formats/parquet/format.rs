@@ -13,8 +13,8 @@ use super::{
 use crate::shards::existing;
 use crate::sidecars;
 use fdconvert_core::{
-    Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, Kind, Layout, OpenOptions,
-    OptionValues, Reader, Remark, Result, Schema, ShardSummary, ShardWriter, option,
+    Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, Kind, Layout,
+    OpenOptions, OptionValues, Reader, Remark, Result, Schema, ShardSummary, ShardWriter, option,
 };
 #[cfg(feature = "write")]
 use fdconvert_core::{Complete, Edit, Existing, LogEntry, Shard, Version};

@@ -5,8 +5,8 @@ use super::{
     layout::{FORMAT, GROUP_BYTES, GROUP_IMAGES, GROUP_ROWS, KEY, Note, Place, VERSION},
     open::is_cell,
     sink::Sink,
-    verify::xxh3_of_list,
     stage::{check, message, properties},
+    verify::xxh3_of_list,
 };
 use crate::{
     index::{Builder, ImageFacts, Meta, Range, Region},
@@ -18,8 +18,8 @@ use ::parquet::{
     file::{metadata::KeyValue, writer::SerializedFileWriter},
 };
 use fdconvert_core::{
-    Create, Encoded, Error, FieldSpec, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
-    Skipped, Value, option,
+    Create, Encoded, Error, FieldSpec, Kind, Provenance, Result, Sample, Schema, ShardSummary,
+    ShardWriter, Skipped, Value, option,
 };
 use fdconvert_storage::{
     Claim, Scratch, fingerprint_hex, has_partial, partial_path,

@@ -10,8 +10,8 @@ use crate::{
 };
 use fdconvert_core::{
     Capabilities, Codec, Common, Complete, Create, Error, Existing, FieldSpec, Format,
-    FormatOption, ImageHeader, Kind, Layout, OpenOptions, OptionKind, OptionValues, Reader, Remark, Result,
-    Schema, Shard, ShardSummary, ShardWriter, option,
+    FormatOption, ImageHeader, Kind, Layout, OpenOptions, OptionKind, OptionValues, Reader, Remark,
+    Result, Schema, Shard, ShardSummary, ShardWriter, option,
 };
 #[cfg(feature = "write")]
 use fdconvert_core::{Edit, LogEntry, Version};

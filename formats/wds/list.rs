@@ -133,7 +133,8 @@ pub(crate) fn decode(bytes: &Bytes) -> Result<Vec<Encoded>, String> {
     let (mut images, mut stem) = (BTreeMap::new(), None);
     let members = if bytes.is_empty() { None } else { Some(entries(bytes)) };
     for entry in members.into_iter().flatten() {
-        let entry = entry.map_err(|error| format!("has members that are damaged: {}", error.what))?;
+        let entry =
+            entry.map_err(|error| format!("has members that are damaged: {}", error.what))?;
         let field = split_key(&entry.name).map(|(_, field)| field).unwrap_or_default();
         let Some((of, number)) = numbered(field) else { continue };
         if stem.get_or_insert_with(|| of.to_vec()) == of {

@@ -172,8 +172,7 @@ impl Wds {
             Value::Images(images) if images.is_empty() => Some(0..0),
             _ => scanned.place(sample, column),
         };
-        let member = member
-            .ok_or_else(|| reader.bad_sample(index, "a field is missing"))?;
+        let member = member.ok_or_else(|| reader.bad_sample(index, "a field is missing"))?;
         Ok(match value {
             Value::Array(bytes) => {
                 let archive = shard.archive.here();

@@ -141,9 +141,8 @@ impl Framing<'_> {
                 return;
             };
             for (member, &column) in members.iter().zip(&order) {
-                let is_other = |column: &Column| {
-                    !member.name.is_empty() && !column.takes(&member.name)
-                };
+                let is_other =
+                    |column: &Column| !member.name.is_empty() && !column.takes(&member.name);
                 if reader.columns.get(column).is_some_and(is_other) {
                     let name = String::from_utf8_lossy(&member.name);
                     problems.add(member.header, format!("`{name}` is not the field expected here"));

@@ -119,8 +119,7 @@ impl Writer {
         self.schema.check(sample)?;
         let key = self.keys.encode(&sample.key);
         let mut members = Vec::with_capacity(sample.values.len());
-        for ((field, name), value) in
-            self.schema.fields.iter().zip(&self.names).zip(&sample.values)
+        for ((field, name), value) in self.schema.fields.iter().zip(&self.names).zip(&sample.values)
         {
             let stored = members_of(&field.kind, name, value, &key);
             members.push(stored.map_err(|what| bad(format!("field `{}`: {what}", field.name)))?);
