@@ -224,10 +224,9 @@ fn thirty_edits_of_a_mixed_set() {
     history("mixed");
 }
 
-/// Names of the files in a folder that a glob for shards finds.
+/// Names of the files in a dataset that a glob for shards finds.
 fn shards(dataset: &Path, ending: &str) -> Vec<String> {
-    let entries = fs::read_dir(dataset).unwrap().map(|entry| entry.unwrap().file_name());
-    let names = entries.map(|name| name.into_string().unwrap());
+    let names = files(dataset).into_keys().map(|path| path.to_str().unwrap().to_owned());
     let mut names: Vec<String> = names.filter(|name| name.ends_with(ending)).collect();
     names.sort();
     names
@@ -237,7 +236,7 @@ fn shards(dataset: &Path, ending: &str) -> Vec<String> {
 fn what_is_removed_is_in_no_file_and_names_stay_a_sequence() {
     removed_from("wds", |number| format!("train-{number:06}.tar"));
     removed_from("mds", |number| format!("shard.{number:05}.mds"));
-    removed_from("parquet", |number| format!("train-{number:05}.parquet"));
+    removed_from("parquet", |number| format!("data/train-{number:05}-of-00006.parquet"));
 }
 
 fn removed_from(format: &str, name: fn(u64) -> String) {
