@@ -41,6 +41,8 @@ DOCUMENTED: dict[str, Callable[..., Any]] = {
     "Prefetch": fdconvert.Prefetch,
     "Cache": fdconvert.Cache,
     "Storage": fdconvert.Storage,
+    "Buckets": fdconvert.Buckets,
+    "Patches": fdconvert.Patches,
     "Objects": fdconvert.Objects,
     "Cuda": fdconvert.Cuda,
     "Output": fdconvert.Output,
