@@ -35,7 +35,7 @@ def sample(number: int) -> dict[str, Any]:
     }
 
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "image": "image",
     "label": CLASSES,
     "text": "text",
@@ -111,23 +111,23 @@ def test_a_card_gives_splits_features_and_every_value(tmp_path: Path) -> None:
 
 
 def test_the_hub_reads_the_card(tmp_path: Path) -> None:
-    from datasets.info import DatasetInfosDict
-    from datasets.utils.metadata import MetadataConfigs
+    infos: Any = pytest.importorskip("datasets.info").DatasetInfosDict
+    configs: Any = pytest.importorskip("datasets.utils.metadata").MetadataConfigs
 
     out = tmp_path / "set"
     samples = [sample(number) for number in range(5)]
     fdconvert.pack(samples, out, schema=SCHEMA, format="parquet", shard_count=2)
     card = huggingface_hub.DatasetCard.load(out / "README.md")
-    info = DatasetInfosDict.from_dataset_card_data(card.data)["default"]
+    info = infos.from_dataset_card_data(card.data)["default"]
     size = sum(path.stat().st_size for path in (out / "data").iterdir())
     assert (info.download_size, info.dataset_size) == (size, size)
     assert (info.splits["train"].num_examples, info.splits["train"].num_bytes) == (5, size)
     assert info.features == features()
-    config = MetadataConfigs.from_dataset_card_data(card.data)["default"]
+    config = configs.from_dataset_card_data(card.data)["default"]
     assert config["data_files"] == [{"split": "train", "path": "data/train-*"}]
     # What `datasets` makes of the card is what it would write.
     data = huggingface_hub.DatasetCardData()
-    DatasetInfosDict({"default": info}).to_dataset_card_data(data)
+    infos({"default": info}).to_dataset_card_data(data)
     written, ours = data.to_dict()["dataset_info"], card.data.to_dict()["dataset_info"]
     assert written["splits"] == ours["splits"]
     assert written["features"] == ours["features"]

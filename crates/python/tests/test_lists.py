@@ -92,7 +92,7 @@ def test_every_format_leads_to_every_other(parquet: Path, tmp_path: Path) -> Non
     before = parquet
     for number, name in enumerate([*SPECIFIED, "folder", *reversed(SPECIFIED)]):
         out = tmp_path / f"{number}{name}"
-        options = {"format": "folder"} if name == "folder" else {}
+        options: dict[str, Any] = {"format": "folder"} if name == "folder" else {}
         fdconvert.pack(before, out, **options)
         assert stored(fdconvert.Dataset(out)) == lists(), name
         found = fdconvert.diff(before, out)
