@@ -178,8 +178,8 @@ impl Output {
         Ok((self.out, self.bytes))
     }
 
-    /// Removes files that a killed run wrote and this one did not: it had the same plan, but a file
-    /// of the source may be unreadable now.
+    /// Removes files that a killed run of the same plan wrote and this one did not, because it could
+    /// not read their source.
     fn remove_stale(&self, folder: &Path, path: &[u8]) -> Result<()> {
         for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
             let entry = entry.map_err(Error::io("list", folder))?;

@@ -203,7 +203,7 @@ fn members_of<'a>(
     of_image.collect()
 }
 
-/// Zeros after so many bytes of a member.
+/// Zeros that pad a member of that many bytes to whole blocks.
 fn padding(len: u64) -> usize {
     (len.next_multiple_of(BLOCK) - len) as usize
 }

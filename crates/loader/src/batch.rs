@@ -194,7 +194,7 @@ impl Batch {
         self.row_sizes.iter().map(move |&(width, height)| Shape { width, height, ..form })
     }
 
-    /// Returns what sizes the images have.
+    /// Returns the sizes that the loader was asked for.
     #[must_use]
     pub fn sizes(&self) -> &Sizes {
         &self.sizes

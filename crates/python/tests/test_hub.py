@@ -153,7 +153,7 @@ def test_edits_and_streams_are_loaded_whole(tmp_path: Path) -> None:
     same(load(out, tmp_path / "3")["train"], left)
     (out / "README.md").unlink()
     same(load(out, tmp_path / "4")["train"], left)
-    # A card of the user stays, and what it says of the sizes is told as a remark.
+    # A user's own card is kept, and a remark says that its sizes may be wrong.
     (out / "README.md").write_text("---\nlicense: mit\n---\n")
     edited = fdconvert.remove(out, where="text == 'a caption: 2'")
     assert "stays as it is" in str(edited["remarks"])

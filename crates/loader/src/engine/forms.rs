@@ -113,11 +113,11 @@ fn refuse<T>(what: &str) -> Result<T> {
     Err(Error::usage("sizes", what))
 }
 
-/// Returns what is done to an image of this width and height before its list of transforms, if
-/// anything is.
+/// Returns the resize of an image of this width and height to its patches, before its list of
+/// transforms; `None` without patches.
 ///
 /// # Errors
-/// The reason why the image has no form, as the end of a sentence.
+/// The reason why the image does not fit into its patches, as the end of a sentence.
 pub(super) fn before(sizes: &Sizes, size: (u32, u32)) -> Result<Option<Change>, String> {
     let Sizes::Patches(patches) = sizes else { return Ok(None) };
     let (rows, columns) = patches.grid(size);
