@@ -231,6 +231,8 @@ fn sizes_that_do_not_fit_the_other_options_are_refused() {
         let mixed = [common::transform(r#"{"MixUp": {"num_classes": 3}}"#)];
         refused(options(sizes, &mixed), "MixUp");
     }
+    let many = options(Sizes::Buckets(buckets()), &[]).batch_size(20).last(Last::Drop);
+    refused(many, "no bucket has the 20 samples");
     let crop = [Transform::center_crop(4)];
     refused(options(Sizes::Buckets(buckets()), &crop), "leave out what cuts");
     let patches = |most, side| Sizes::Patches(Patches { most, side });

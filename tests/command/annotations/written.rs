@@ -179,6 +179,33 @@ fn names_that_xml_cannot_hold_are_errors_of_their_samples() {
 }
 
 #[test]
+fn ids_that_occur_twice_are_replaced_and_refused_by_strict() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, labels) = source(folder.path());
+    let mut document = coco();
+    let first = document["annotations"][0]["id"].clone();
+    document["annotations"][1]["id"] = first;
+    fs::write(&labels, document.to_string()).unwrap();
+    let out = folder.path().join("coco");
+    let said = written(&root, &labels, &out, &["--annotations", "coco"]);
+    assert!(said.contains("1 id that occurs twice is replaced by a new one"), "{said}");
+    let strict = folder.path().join("strict");
+    let said = fails(&[
+        &"pack",
+        &root,
+        &strict,
+        &"--labels",
+        &labels,
+        &"--format",
+        &"folder",
+        &"--annotations",
+        &"coco",
+        &"--strict",
+    ]);
+    assert!(said.contains("`strict` allows no loss") && said.contains("twice"), "{said}");
+}
+
+#[test]
 fn tables_have_a_row_for_each_box_and_metadata_a_line_for_each_image() {
     let folder = tempfile::tempdir().unwrap();
     let (root, labels) = source(folder.path());
@@ -384,6 +411,12 @@ fn splits_are_folders_and_files_of_their_own() {
     }
     written(&root, &data, &out("yolo"), &["--annotations", "yolo"]);
     assert!(text_of(&out("yolo/data.yaml")).contains("val: \"images/val\"\n"));
+    let halves = ["--annotations", "yolo", "--split", "a=0.5,val=0.5", "--no-split-folders"];
+    let said = written(&root, &data, &out("halves"), &halves);
+    assert!(
+        said.contains("of the split `a`") && said.contains("in `train` of data.yaml"),
+        "{said}"
+    );
     written(&root, &data, &out("voc"), &["--annotations", "voc"]);
     assert_eq!(text_of(&out("voc/ImageSets/Main/val.txt")), "val/c\n");
     written(&root, &data, &out("jsonl"), &["--annotations", "jsonl"]);

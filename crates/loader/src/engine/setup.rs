@@ -121,6 +121,14 @@ impl Setup {
         if n_samples == 0 {
             return Err(Error::usage("weight", "no dataset gives a sample to an epoch"));
         }
+        if let Sizes::Buckets(_) = self.options.sizes {
+            let what = format!(
+                "an epoch has no batch: no bucket has the {} samples of a whole one, and `last` drops \
+                 what does not fill a batch; take a smaller batch, fewer buckets or another `last`",
+                self.global_batch()
+            );
+            return Err(Error::usage("batch_size", what));
+        }
         let what = format!(
             "an epoch has no batch: its {n_samples} samples are fewer than the {} of a whole one, and \
              `last` drops what does not fill a batch; take a smaller batch or another `last`",

@@ -158,13 +158,17 @@ fn push(text: &mut String, key: &str, json: &str) {
 }
 
 impl Ids {
+    /// The number of these ids that occur twice, and would be replaced.
+    fn n_repeated(&self, ids: impl IntoIterator<Item = i64>) -> u64 {
+        let mut seen = HashSet::new();
+        let is_repeated = |id: &i64| self.used.contains(id) || !seen.insert(*id);
+        ids.into_iter().filter(is_repeated).count() as u64
+    }
+
     /// The id itself if it was not used before, else a new one; without one, the next number.
-    fn take(&mut self, id: Option<i64>, losses: &mut Losses) -> i64 {
+    fn take(&mut self, id: Option<i64>) -> i64 {
         let mut next = id.unwrap_or(self.last.saturating_add(1));
         if !self.used.insert(next) {
-            if id.is_some() {
-                losses.add(Loss::Ids);
-            }
             next = FIRST_NEW_ID.saturating_add(self.n_new);
             self.n_new += 1;
             self.used.insert(next);
@@ -207,10 +211,13 @@ impl Layout for CocoWriter {
             }
             _ => None,
         };
-        // Ids are taken last, so that a sample with an error takes none.
         let annotations = self.objects(sample, losses).map_err(of_sample)?;
-        let image_id = self.image_ids.take(id, losses);
+        let own = annotations.iter().filter_map(|(id, _)| *id);
+        let n_repeated = self.image_ids.n_repeated(id) + self.annotation_ids.n_repeated(own);
+        losses.add_n(Loss::Ids, n_repeated);
         check(losses)?;
+        // Ids are taken last, so that a sample that is refused takes none.
+        let image_id = self.image_ids.take(id);
         let size = sample.size.map(|size| size.map(|side| side as u64));
         let picture = Picture {
             id: image_id,
@@ -222,7 +229,7 @@ impl Layout for CocoWriter {
         if sample.objects.is_some() {
             let mut text = String::new();
             for (id, annotation) in annotations {
-                let id = self.annotation_ids.take(id, losses);
+                let id = self.annotation_ids.take(id);
                 let comma = if text.is_empty() { "" } else { ",\n" };
                 // Writing to a string cannot fail.
                 let _ = write!(text, "{comma}{{\"id\":{id},\"image_id\":{image_id},{annotation}}}");
@@ -232,7 +239,7 @@ impl Layout for CocoWriter {
         if let Some(captions) = captions {
             let mut text = String::new();
             for caption in captions {
-                let id = self.caption_ids.take(None, losses);
+                let id = self.caption_ids.take(None);
                 let caption = serde_json::to_string(&caption).unwrap_or_default();
                 let comma = if text.is_empty() { "" } else { ",\n" };
                 let _ = write!(

@@ -11,6 +11,8 @@ use std::{
 pub(crate) enum Loss {
     /// A field of the samples.
     Field(String),
+    /// A split that YOLO has no name for.
+    Split(String),
     /// A list of the objects, by its key.
     Key(String),
     /// Polygons of objects.
@@ -116,6 +118,10 @@ impl Display for Line<'_> {
         let (is, has) = if *n == 1 { ("is", "has") } else { ("are", "have") };
         match loss {
             Loss::Field(name) => write!(f, "the field `{name}` has no place in {layout}"),
+            Loss::Split(name) => {
+                let samples = if *n == 1 { "sample" } else { "samples" };
+                write!(f, "{n} {samples} of the split `{name}` {is} in `train` of data.yaml")
+            }
             Loss::Key(key) => write!(f, "`{key}` of {n} {objects} has no place in {layout}"),
             Loss::Polygons => write!(f, "the polygons of {n} {objects} are not written"),
             Loss::Masks => write!(f, "the run lengths of {n} {objects} are not written"),
@@ -142,7 +148,8 @@ impl Display for Line<'_> {
                 write!(f, "{n} {objects} whose box has no area in the image {is} left out")
             }
             Loss::Cut => write!(f, "{n} {objects} that reach out of the image {is} cut to it"),
-            Loss::Ids => write!(f, "{n} id{s} that occur twice {is} replaced by new ones"),
+            Loss::Ids if *n == 1 => f.write_str("1 id that occurs twice is replaced by a new one"),
+            Loss::Ids => write!(f, "{n} ids that occur twice are replaced by new ones"),
             Loss::ResizedMasks => write!(
                 f,
                 "the run lengths of {n} {objects} are of another size than the image, and left out"

@@ -6,11 +6,14 @@ use crate::folder::{
     },
     output::Output,
 };
-use fdconvert_core::{Error, Result, Schema, objects::FIELD};
+use fdconvert_core::{Error, Result, Schema, objects::FIELD, split_word};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
 };
+
+/// The key of `data.yaml` for splits that are none of its three.
+const TRAIN: &str = "train";
 
 pub(in crate::folder) struct YoloWriter {
     task: Task,
@@ -152,12 +155,7 @@ impl YoloWriter {
                     }
                 }
                 Some(split) => {
-                    let name = match split {
-                        "test" | "testing" => "test",
-                        "val" | "valid" | "validation" | "dev" | "development" | "eval"
-                        | "evaluation" => "val",
-                        _ => "train",
-                    };
+                    let name = key_of(split).unwrap_or(TRAIN);
                     listed.entry(name).or_default().push(format!("images/{split}"));
                 }
             }
@@ -187,6 +185,15 @@ impl YoloWriter {
         }
         text
     }
+}
+
+/// The key of a split in `data.yaml`, which has three; `None` for a name that says none of them.
+fn key_of(split: &str) -> Option<&'static str> {
+    Some(match split_word(split)? {
+        "train" | "training" | "trainval" => TRAIN,
+        "test" | "testing" => "test",
+        _ => "val",
+    })
 }
 
 /// The place of each keypoint's counterpart in the mirrored image, by the words in their names.
@@ -247,6 +254,9 @@ impl Layout for YoloWriter {
             }
             sample.count_keys(&["bbox", "iscrowd", "segmentation", "keypoints"], losses);
         }
+        if let Some(split) = sample.split.filter(|split| key_of(split).is_none()) {
+            losses.add(Loss::Split(split.to_owned()));
+        }
         check(losses)?;
         let folder = sample.split.map(|split| format!("{split}/")).unwrap_or_default();
         let path = format!("labels/{folder}{}.txt", sample.stem()).into_bytes();
@@ -268,6 +278,12 @@ impl Layout for YoloWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn splits_are_known_by_the_words_in_their_names() {
+        let names = ["train2017", "validation", "my_test", "holdout"];
+        assert_eq!(names.map(key_of), [Some("train"), Some("val"), Some("test"), None]);
+    }
 
     #[test]
     fn keypoints_are_mirrored_by_their_names() {
