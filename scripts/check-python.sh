@@ -18,8 +18,8 @@ python=${PYTHON:-python3}
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv" ||
   fail "no virtual environment; on Debian and Ubuntu install python3-venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-  'maturin>=1.9.4,<2' pytest numpy mypy pillow pycocotools ||
-  fail "pip cannot install maturin, pytest, numpy, mypy, Pillow and pycocotools; is the package index within reach?"
+  'maturin>=1.9.4,<2' pytest numpy mypy pillow pycocotools tifffile imagecodecs rasterio ||
+  fail "pip cannot install maturin, pytest, numpy, mypy, Pillow, pycocotools, tifffile, imagecodecs and rasterio; is the package index within reach?"
 
 rm -rf "$wheels"
 # By default the profile and the features of `cargo test`, so that the libraries are built already.

@@ -124,7 +124,7 @@ fn kinds_of_images_that_are_not_decoded_are_counted_where_they_are_kept() {
     let out = folder.path().join("out");
     let said = ok(&[&"pack", &source, &out, &"--format", &"wds"]);
     let cure =
-        "TIFF with 13 channels of 16 bits is not supported; pack it as an array, from Python";
+        "TIFF with integers of 32 bits is not supported; rewrite it with u8, u16, i16 or f32";
     assert!(said.contains("1 cannot be decoded by fdconvert"), "{said}");
     assert!(said.contains(&format!("bands.tif: {cure}")), "{said}");
     ok(&[&"verify", &out]);

@@ -34,6 +34,7 @@
 //!
 //! Deliberately absent: files, threads, and fast but inaccurate DCTs and scalings.
 
+mod bands;
 mod bilevel;
 mod bmp;
 mod claim;
@@ -67,7 +68,7 @@ pub use metadata::{
     FoundMetadata, Metadata, MetadataKind, Stripped, find_exif, find_metadata, strip_metadata,
 };
 pub use notes::Notes;
-pub use orient::{orient, orientation};
+pub use orient::{orient, orient_bands, orientation};
 pub use policy::{
     Alpha, By, Check, Encode, Form, Gray, Mixture, Nanos, Outcome, Outlook, Policy, Worker,
 };

@@ -57,6 +57,9 @@ impl Notes {
     /// The stored bytes have more than 8 bits per channel.
     pub const DEPTH_KEPT: Self = Self(1 << 26);
 
+    /// The stored bytes hold bands that are no picture of 8 bits.
+    pub const BANDS_KEPT: Self = Self(1 << 27);
+
     /// Metadata was removed; the image data is that of the source byte for byte.
     pub const STRIPPED: Self = Self(1 << 18);
     /// The orientation of the removed EXIF was kept.
@@ -69,7 +72,7 @@ impl Notes {
     pub const TAIL_REMOVED: Self = Self(1 << 22);
 
     /// Every note with its name in reports and a line of explanation.
-    pub const ALL: [(Self, &'static str, &'static str); 27] = [
+    pub const ALL: [(Self, &'static str, &'static str); 28] = [
         (Self::KEPT, "kept", "stored byte for byte as in the source"),
         (Self::REENCODED, "re-encoded", "re-encoded"),
         (
@@ -89,7 +92,12 @@ impl Notes {
         (
             Self::DEPTH_KEPT,
             "depth-kept",
-            "kept with more than 8 bits per channel, which loaders round to 8 in the image of a sample",
+            "kept with more than 8 bits per channel, which loaders round to 8 unless they ask for Bands",
+        ),
+        (
+            Self::BANDS_KEPT,
+            "bands-kept",
+            "kept as they are: bands that are no picture of 8 bits, which loaders read with Bands",
         ),
         (Self::CMYK_CONVERTED, "cmyk-converted", "converted from four inks (CMYK) to RGB"),
         (

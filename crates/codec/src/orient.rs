@@ -53,6 +53,35 @@ pub(crate) fn orient_into(
     Some(if swapped { (pixels.height, pixels.width) } else { (pixels.width, pixels.height) })
 }
 
+/// As [`orient`], for pixels of any number of bytes; returns width and height.
+#[must_use]
+pub fn orient_bands(
+    data: &mut Vec<u8>,
+    (width, height): (u32, u32),
+    pixel_bytes: usize,
+    orientation: u8,
+) -> (u32, u32) {
+    if !(2..=8).contains(&orientation) {
+        return (width, height);
+    }
+    let (columns, rows) = (width as usize, height as usize);
+    let (new_width, new_height) = if orientation >= 5 { (height, width) } else { (width, height) };
+    let mut out = Vec::with_capacity(data.len());
+    for y in 0..new_height as usize {
+        for x in 0..new_width as usize {
+            let (column, row) = if orientation >= 5 { (y, x) } else { (x, y) };
+            let from_right = matches!(orientation, 2 | 3 | 7 | 8);
+            let from_bottom = matches!(orientation, 3 | 4 | 6 | 7);
+            let column = if from_right { columns - 1 - column } else { column };
+            let row = if from_bottom { rows - 1 - row } else { row };
+            let at = (row * columns + column) * pixel_bytes;
+            out.extend_from_slice(data.get(at..at + pixel_bytes).unwrap_or_default());
+        }
+    }
+    *data = out;
+    (new_width, new_height)
+}
+
 fn turn<const C: usize>(data: &[u8], width: usize, height: usize, orientation: u8, out: &mut [u8]) {
     let (from, _) = data.as_chunks::<C>();
     let (to, _) = out.as_chunks_mut::<C>();
@@ -129,6 +158,9 @@ mod tests {
         ];
         for (orientation, width, text) in expected {
             assert_eq!(orient(letters(3, "abcdef"), orientation), letters(width, text));
+            let mut bands = b"abcdef".to_vec();
+            let size = orient_bands(&mut bands, (3, 2), 1, orientation);
+            assert_eq!((size, bands), ((width, 6 / width), text.as_bytes().to_vec()));
         }
         assert_eq!(orient(letters(3, "abcdef"), 0), letters(3, "abcdef"));
         assert_eq!(orient(letters(3, "abcdef"), 200), letters(3, "abcdef"));

@@ -159,7 +159,7 @@ impl Part {
     }
 }
 
-fn check_inside(key: &str, wanted: Region, header: &ImageHeader) -> Result<()> {
+pub(crate) fn check_inside(key: &str, wanted: Region, header: &ImageHeader) -> Result<()> {
     let inside = |from: u32, len: u32, side: u32| len > 0 && len <= side && from <= side - len;
     let (width, height) = (header.width, header.height);
     if inside(wanted.x, wanted.width, width) && inside(wanted.y, wanted.height, height) {

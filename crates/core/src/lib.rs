@@ -23,6 +23,7 @@
 
 mod ahead;
 mod array;
+mod bands;
 mod bilevel;
 pub mod bytes;
 mod categories;
@@ -58,6 +59,7 @@ mod version;
 
 pub use ahead::{Ahead, Coming, Window};
 pub use array::{ArraySpec, DType};
+pub use bands::Bands;
 pub use bilevel::Bilevel;
 pub use categories::Categories;
 pub use classes::{

@@ -7,10 +7,11 @@ use crate::{
     replaced::AsOpened,
     sources::opening,
 };
-use fdconvert_codec::Decoder;
+use fdconvert_codec::{Decoder, Region};
 use fdconvert_core::{
     Class, Codec, Encoded, Error, Limits, Reader, Remark, Result, Sample, SplitChoice, Value,
-    check_json, option, probe::unsupported,
+    check_json, option,
+    probe::{bands_only, probe, unsupported},
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::threads;
@@ -258,9 +259,21 @@ fn check_sample(
         return Ok(());
     }
     let sample = reader.get(index)?;
-    let mut not_decoded = None;
+    let (mut not_decoded, mut values) = (None, Vec::new());
     for (field, value) in reader.schema().fields.iter().zip(&sample.values) {
         for image in value.images() {
+            let header = if image.codec == Codec::Raw { None } else { probe(&image.bytes).ok() };
+            let bands = header.filter(|header| bands_only(&image.bytes, header).is_some());
+            if let Some(header) = bands {
+                decoder.decode_bands(
+                    &sample.key,
+                    image,
+                    limits,
+                    Region { x: 0, y: 0, width: header.width, height: header.height },
+                    &mut values,
+                )?;
+                continue;
+            }
             match decoder.decode(&sample.key, image, limits) {
                 Err(error) if image.codec != Codec::Raw && unsupported(&image.bytes).is_some() => {
                     // Damage of another field matters more.

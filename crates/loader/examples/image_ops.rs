@@ -50,7 +50,13 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         println!("{json}: {micros:.1} us");
     }
     for dtype in [DType::U8, DType::F16, DType::F32] {
-        let output = Output { size: (SIDE, SIDE), dtype, layout: Layout::Nchw, normalise: None };
+        let output = Output {
+            size: (SIDE, SIDE),
+            dtype,
+            layout: Layout::Nchw,
+            channels: 3,
+            normalise: None,
+        };
         let mut batch = vec![0; 64 * output.n_bytes()];
         let mut rows: Vec<&mut [u8]> = batch.chunks_exact_mut(output.n_bytes()).collect();
         for blend in [Blend::MixUp { lambda: 0.3 }, Blend::cut(0.5, (112, 112), output.size)] {

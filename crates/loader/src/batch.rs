@@ -36,7 +36,7 @@ pub struct Shape {
     pub height: u32,
     /// Width of an image in pixels.
     pub width: u32,
-    /// Number of channels: always 3 (red, green, blue).
+    /// Number of channels: 3 (red, green, blue), or that of the bands.
     pub channels: u32,
     /// Order in memory.
     pub layout: Layout,

@@ -1,7 +1,9 @@
 //! Decoding of images to the upright pixels that a row needs.
 use crate::transform::{Area, Region as Decoded, Stage, scale_for};
-use fdconvert_codec::{self as codec, Decoder, Notes, Region, Wanted, orient, orientation};
-use fdconvert_core::{Encoded, Limits, Pixels, Result};
+use fdconvert_codec::{
+    self as codec, Decoder, Notes, Region, Wanted, orient, orient_bands, orientation,
+};
+use fdconvert_core::{Bands, Encoded, Error, Limits, Pixels, Result};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DecodeOptions {
@@ -126,6 +128,34 @@ fn decode_part<'a>(
     let wanted = Wanted { region, shrink, entry_points, luma: false };
     let part = decoder.decode_part_with(key, image, &options.limits, &wanted, pixels)?;
     Ok(Part::new(&part, None))
+}
+
+/// Decodes the part of an image of bands that a row needs into `values`; returns the part.
+///
+/// # Errors
+/// The errors of decoding, with the key; `Sample` for an image of other bands.
+pub(crate) fn decode_bands(
+    decoder: &mut Decoder,
+    (key, image): (&str, &Encoded),
+    orientation: u8,
+    (needed, bands): (Needed, Bands),
+    options: &DecodeOptions,
+    values: &mut Vec<u8>,
+) -> Result<Area> {
+    let whole = Area { x: 0, y: 0, width: image.width, height: image.height };
+    let area = if orientation > 1 { whole } else { needed.area };
+    let Area { x, y, width, height } = area;
+    let region = Region { x, y, width, height };
+    let found = decoder.decode_bands(key, image, &options.limits, region, values)?;
+    if found != bands {
+        let what = format!("has Bands({found}), and the list of transforms has Bands({bands})");
+        return Err(Error::sample(key, what));
+    }
+    if orientation <= 1 {
+        return Ok(area);
+    }
+    let (width, height) = orient_bands(values, (width, height), bands.pixel_bytes(), orientation);
+    Ok(Area { width, height, ..whole })
 }
 
 /// Decodes a whole image and turns it: rare, and simpler than turning rectangles.

@@ -358,6 +358,11 @@ impl Options {
                         for it, such as torchvision's v2.MixUp, or make batches in the host's memory";
             return Err(Error::usage("transform", what));
         }
+        if view.transform.bands().is_some() {
+            let what =
+                "Bands are read on the CPU only: take batches in the host's memory (no `device`)";
+            return Err(Error::usage("device", what));
+        }
         if view.output.dtype == DType::Bf16 {
             let what = "a GPU makes u8, f16 and f32: take one of these, and convert batches there";
             return Err(Error::usage("transform", what));

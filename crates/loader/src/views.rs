@@ -4,7 +4,7 @@ use crate::{
     batch::Shape,
     transform::{DType, Layout, Output, TransformList},
 };
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Bands, Error, Result};
 use std::sync::Arc;
 
 /// Views of each image that are drawn from one list, under one name.
@@ -88,6 +88,10 @@ impl Views {
                         them out, or take one view";
             return refuse(what.into());
         }
+        let bands_of = |group: &ViewGroup| group.transform.bands().map(|form| form.bands);
+        if groups.windows(2).any(|two| two.first().map(bands_of) != two.last().map(bands_of)) {
+            return refuse("the views of an image are of the same Bands".into());
+        }
         let group = |group: &ViewGroup| {
             let ViewGroup { name, n_views, transform } = group.clone();
             let output = transform.output()?;
@@ -138,6 +142,11 @@ impl Views {
         }
     }
 
+    /// Returns the bands that images are taken as; `None` for RGB.
+    pub(crate) fn bands(&self) -> Option<Bands> {
+        Some(self.groups.first()?.transform.bands()?.bands)
+    }
+
     /// Returns the side at which square images need no resizing in any view.
     pub(crate) fn draw_side(&self) -> Option<u32> {
         let mut sides = self.groups.iter().map(|group| group.transform.draw_side());
@@ -156,7 +165,7 @@ impl Views {
 impl GroupForm {
     /// Returns the shape of one view of a number of rows.
     pub(crate) fn shape(&self, rows: usize) -> Shape {
-        let Output { size: (width, height), layout, dtype, .. } = self.output;
-        Shape { rows, height, width, channels: 3, layout, dtype }
+        let Output { size: (width, height), layout, channels, dtype, .. } = self.output;
+        Shape { rows, height, width, channels, layout, dtype }
     }
 }

@@ -318,8 +318,12 @@ fn impossible_options_are_refused() {
 #[test]
 fn impossible_lists_are_refused() {
     let random = |scale, ratio| vec![Transform::RandomResizedCrop { size: [16, 16], scale, ratio }];
-    let normalised =
-        |mean, std| vec![Transform::center_crop(16), Transform::Normalize { mean, std }];
+    let normalised = |mean: [f32; 3], std: [f32; 3]| {
+        vec![
+            Transform::center_crop(16),
+            Transform::Normalize { mean: mean.into(), std: std.into() },
+        ]
+    };
     for (transforms, words) in [
         (vec![Transform::RandomHorizontalFlip { p: 2.0 }], "RandomHorizontalFlip: p=2"),
         (vec![Transform::resize(0)], "Resize: size=[0]"),

@@ -66,6 +66,7 @@ fn numbers(batch: &Batch) -> Vec<f32> {
         DType::Bf16 => {
             images.as_chunks().0.iter().map(|it| bf16::from_ne_bytes(*it).into()).collect()
         }
+        DType::U16 | DType::I16 => Vec::new(),
         DType::F32 => images.as_chunks().0.iter().map(|it| f32::from_ne_bytes(*it)).collect(),
     }
 }
@@ -134,7 +135,7 @@ fn check(mixed: &Batch, plain: &Batch, output: &Output) {
                         }
                         DType::F16 => f16::from_f32(sum).into(),
                         DType::Bf16 => bf16::from_f32(sum).into(),
-                        DType::F32 => sum,
+                        DType::F32 | DType::U16 | DType::I16 => sum,
                     }
                 }
                 _ => own,

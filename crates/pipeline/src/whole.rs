@@ -1,8 +1,9 @@
-//! Images that a format of pixels stores as separate files: masks, and other images than RGB.
+//! Images that a format of pixels stores as separate files: masks, images of more than 8 bits, and
+//! further images other than RGB.
 use fdconvert_codec::{Encode, Policy};
 use fdconvert_core::{
-    Codec, Color, Encoded, Error, Format, Image, ImageHeader, Kind, OpenOptions, OptionValues,
-    Reader, Result, Schema, Source, Value, option, probe,
+    Codec, Color, Error, Format, Image, ImageHeader, Kind, OpenOptions, OptionValues, Reader,
+    Result, Schema, Source, Value, option, probe,
 };
 use std::path::Path;
 
@@ -12,26 +13,28 @@ const PNG_KIND: (usize, u8) = (25, 3);
 /// Number of samples that are read to find a sound one.
 const N_LOOKS: u64 = 16;
 
-/// Returns the positions of the fields of further images to store as files: those that must not
-/// change, and those whose image in the first readable sample the format can only hold as pixels
-/// although no option asks for them.
+/// Returns the positions of the fields of images to store as files: those that must not change,
+/// those whose image in the first readable sample has more than 8 bits or other bands, and those of
+/// further images that the format can only hold as pixels; all of it unless an option encodes them.
 pub(crate) fn fields(source: &dyn Source, policy: &Policy, format: &dyn Format) -> Vec<usize> {
     let schema = source.schema();
     let first = schema.first_image();
     let fields = schema.fields.iter().enumerate();
-    let images =
-        fields.filter(|(number, field)| field.kind == Kind::Image && Some(*number) != first);
-    let further: Vec<usize> = images.map(|(number, _)| number).collect();
+    let images = fields.filter(|(_, field)| field.kind == Kind::Image);
+    let images: Vec<usize> = images.map(|(number, _)| number).collect();
     let is_unsure = |field: &usize| !source.facts().field(*field).keeps_pixels;
     // Bad samples are ignored here, and are errors when they are packed.
     let n_looks =
-        if further.iter().any(is_unsure) { source.facts().n_ready().min(N_LOOKS) } else { 0 };
+        if images.iter().any(is_unsure) { source.facts().n_ready().min(N_LOOKS) } else { 0 };
     let sample = (0..n_looks).find_map(|index| source.read(index).ok());
     let suits = |field: usize| match sample.as_ref().and_then(|it| it.values.get(field)) {
+        Some(Value::Image(image)) if Some(field) == first => {
+            !is_deep(image) || policy.encode != Encode::Keep || policy.size.is_some()
+        }
         Some(Value::Image(image)) => suits(image, policy, format),
         _ => true,
     };
-    further
+    images
         .into_iter()
         .filter(|&field| source.facts().field(field).keeps_pixels || !suits(field))
         .collect()
@@ -60,8 +63,15 @@ fn has_palette(image: &Image) -> bool {
     encoded.codec == Codec::Png && encoded.bytes.get(at) == Some(&of_palette)
 }
 
-fn is_deep(encoded: &Encoded) -> bool {
-    encoded.codec != Codec::Raw && probe::probe(&encoded.bytes).is_ok_and(|header| header.bits > 8)
+/// Returns true for a file of more than 8 bits, or of bands that are no picture.
+fn is_deep(image: &Image) -> bool {
+    let Image::Encoded(encoded) = image else { return false };
+    let is_deep = || {
+        let header = probe::probe(&encoded.bytes)?;
+        let are_bands = || probe::bands_only(&encoded.bytes, &header).is_some();
+        Ok::<_, String>(header.bits > 8 || are_bands())
+    };
+    encoded.codec != Codec::Raw && is_deep().unwrap_or(false)
 }
 
 /// Refuses a further image with values that would be lost in a field that becomes pixels because
@@ -75,7 +85,7 @@ pub(crate) fn check(schema: &Schema, field: usize, key: &str, image: &Image) -> 
     }
     let values = match image {
         image if has_palette(image) => "a PNG with a palette, whose numbers",
-        Image::Encoded(encoded) if is_deep(encoded) => "an image of more than 8 bits, which",
+        image if is_deep(image) => "an image of more than 8 bits, which",
         _ => return Ok(()),
     };
     let name = schema.fields.get(field).map_or("", |field| &field.name);

@@ -56,7 +56,7 @@ pub(crate) struct Rgb {
 
 /// The warning that images are rounded, whatever decodes them.
 pub(crate) const ROUNDED: &CStr = c"fdconvert: images of more than 8 bits per channel are rounded \
-    to 8; Dataset(decode=None) gives them as they are stored, and a field of arrays keeps any type";
+    to 8; the loader's Bands gives all bits, and Dataset(decode=None) the files";
 
 impl Rgb {
     /// Returns an array of height, width and channels, in the same memory.

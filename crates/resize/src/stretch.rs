@@ -109,6 +109,23 @@ impl Stretcher {
         self.stretch::<fir::pixels::U8x3>(from, size, out)
     }
 
+    /// Fills `out`, `size` values of one band, from a rectangle of a plane of floats, both with their
+    /// sides: left, top, width and height of the rectangle are in pixels of the plane.
+    ///
+    /// # Errors
+    /// As for [`gray`](Self::gray).
+    pub fn floats(
+        &mut self,
+        (plane, plane_size): (&[f32], (u32, u32)),
+        rect: (f64, f64, f64, f64),
+        size: (u32, u32),
+        out: &mut [f32],
+    ) -> Result<(), String> {
+        let view = (0, 0, plane_size.0, plane_size.1);
+        let source = Source { pixels: bytemuck::cast_slice(plane), size: plane_size, view, rect };
+        self.stretch::<fir::pixels::F32>(&source, size, bytemuck::cast_slice_mut(out))
+    }
+
     fn stretch<P: fir::PixelTrait>(
         &mut self,
         from: &Source<'_>,

@@ -112,23 +112,23 @@ pub fn png(width: u32, height: u32, seed: u64) -> Encoded {
     Encoded::new(Codec::Png, width, height, bytes.into())
 }
 
-/// Returns a sound TIFF of 2x1 pixels with 13 channels of 16 bits, which form no picture.
+/// Returns a sound TIFF of 2x1 pixels with 13 channels of 32-bit integers, which nothing here reads.
 #[must_use]
 pub fn channels_tiff() -> Vec<u8> {
     let entries: [(u16, u16, u32, u32); 9] = [
         (256, 3, 1, 2),
         (257, 3, 1, 1),
-        (258, 3, 1, 16),
+        (258, 3, 1, 32),
         (259, 3, 1, 1),
         (262, 3, 1, 1),
         (273, 4, 1, 122),
         (277, 3, 1, 13),
         (278, 3, 1, 1),
-        (279, 4, 1, 52),
+        (279, 4, 1, 104),
     ];
     let mut bytes = tiff_directory(&entries);
     assert_eq!(bytes.len(), 122);
-    bytes.extend([7; 52]);
+    bytes.extend([7; 104]);
     bytes
 }
 

@@ -119,7 +119,10 @@ fn list(text: &str) -> Result<TransformList, Failure> {
     let shown = list.transforms().iter().filter(|transform| {
         !matches!(
             transform,
-            Transform::Normalize { .. } | Transform::ToDtype { .. } | Transform::ToLayout { .. }
+            Transform::Bands { .. }
+                | Transform::Normalize { .. }
+                | Transform::ToDtype { .. }
+                | Transform::ToLayout { .. }
         )
     });
     let list = TransformList::new(shown.cloned().collect()).map_err(refused)?;

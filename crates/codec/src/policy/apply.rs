@@ -12,8 +12,11 @@ use crate::{
     jpeg::to_baseline,
     metadata::strip_metadata,
     orient::orient_into,
+    region::whole,
 };
-use fdconvert_core::probe::{Ending, check_complete, has_pages, is_animated, not_decoded};
+use fdconvert_core::probe::{
+    Ending, bands_only, check_complete, has_pages, is_animated, not_decoded,
+};
 use fdconvert_core::{
     Codec, Color, Encoded, Error, Format, Image, ImageHeader, Pixels, Result, option,
 };
@@ -153,6 +156,9 @@ impl Policy {
         let mut notes = Notes::KEPT
             | Notes::ROTATION_LEFT.when(header.orientation > 1)
             | Notes::DEPTH_KEPT.when(header.bits > 8);
+        if bands_only(&encoded.bytes, header).is_some() {
+            return self.keep_bands(key, encoded, header, worker);
+        }
         if let Some(what) = not_decoded(&encoded.bytes, header) {
             if self.check == Check::Pixels {
                 return Err(Error::sample(key, what));
@@ -192,6 +198,30 @@ impl Policy {
             let notes = notes.without(Notes::KEPT) | Notes::BASELINE;
             return self.strip(key, Outcome { encoded, notes, nanos });
         }
+        self.strip(key, Outcome { encoded, notes, nanos })
+    }
+
+    /// Keeps the bytes of bands, after the checks.
+    fn keep_bands(
+        &self,
+        key: &str,
+        encoded: Encoded,
+        header: &ImageHeader,
+        worker: &mut Worker,
+    ) -> Result<Outcome> {
+        let mut nanos = Nanos::default();
+        let complete = check_complete(&encoded.bytes, header);
+        complete.map_err(|what| Error::sample(key, what))?;
+        if self.check == Check::Pixels {
+            let mut values = worker.take();
+            timed(&mut nanos.decode, || {
+                let (decoder, limits) = (&mut worker.decoder, &self.limits);
+                decoder.decode_bands(key, &encoded, limits, whole(header), &mut values)
+            })?;
+            worker.give(values);
+        }
+        let notes =
+            Notes::KEPT | Notes::BANDS_KEPT | Notes::ROTATION_LEFT.when(header.orientation > 1);
         self.strip(key, Outcome { encoded, notes, nanos })
     }
 

@@ -4,11 +4,13 @@
 //! ([`rows`]), and these form the image. The samples are interpreted at the end, for the image as a
 //! whole.
 
+mod bands;
 mod rows;
 mod unpack;
 mod ycbcr;
 
 use crate::{Notes, convert, jpeg::JpegDecoder};
+pub(crate) use bands::decode_tiff_bands;
 use fdconvert_core::probe::{Numbers, Tiff, TiffColors};
 use fdconvert_core::{ImageHeader, Limits};
 use rows::Rows;

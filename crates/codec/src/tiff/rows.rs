@@ -5,6 +5,11 @@ use fdconvert_core::probe::Tiff;
 /// Compressions with rows that may be stored as differences; elsewhere the tag has no meaning.
 const PREDICTED: [u16; 4] = [5, 8, 32_946, 50_000];
 
+/// Returns true if the compression of a TIFF is one whose rows may be stored as differences.
+pub(super) fn is_predicted(tiff: &Tiff<'_>) -> bool {
+    PREDICTED.contains(&tiff.compression)
+}
+
 /// Converts rows to samples of 8 bits.
 pub(super) struct Rows {
     bits: u16,
@@ -18,7 +23,7 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn new(tiff: &Tiff<'_>, are_indices: bool) -> Self {
-        let is_predicted = tiff.predictor == 2 && PREDICTED.contains(&tiff.compression);
+        let is_predicted = tiff.predictor == 2 && is_predicted(tiff);
         let stored = if tiff.is_planar { 1 } else { tiff.samples };
         Self {
             bits: tiff.bits,
@@ -77,7 +82,7 @@ impl Rows {
 }
 
 /// Undoes the differences between neighbours.
-fn add_up<T: Copy>(values: &mut [T], distance: usize, add: impl Fn(T, T) -> T) {
+pub(super) fn add_up<T: Copy>(values: &mut [T], distance: usize, add: impl Fn(T, T) -> T) {
     for at in distance..values.len() {
         let before = values.get(at - distance).copied();
         if let (Some(before), Some(value)) = (before, values.get_mut(at)) {

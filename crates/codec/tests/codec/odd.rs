@@ -228,7 +228,9 @@ fn tiles_of_a_small_tiff_are_under_the_limit_on_pixels_too() {
 #[test]
 fn kept_bytes_that_are_not_decoded_are_not_said_to_be_rounded() {
     let floats = strip_tiff(&[0; 1024], &[(258, 32), (339, 3)]);
-    assert_eq!(keep(&floats, false).unwrap(), Notes::KEPT | Notes::NOT_DECODED);
+    assert_eq!(keep(&floats, false).unwrap(), Notes::KEPT | Notes::BANDS_KEPT);
+    let doubles = strip_tiff(&[0; 2048], &[(258, 64), (339, 3)]);
+    assert_eq!(keep(&doubles, false).unwrap(), Notes::KEPT | Notes::NOT_DECODED);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crate::common::{JPEG_OR_RAW, encoded};
-use fdconvert_codec::{Check, Decoder, Notes, Policy, Worker, orientation};
-use fdconvert_core::{Encoded, Image, Limits};
+use fdconvert_codec::{Check, Decoder, Notes, Policy, Region, Worker, orientation};
+use fdconvert_core::{Bands, DType, Encoded, Image, Limits};
 use flate2::{Compression, write::ZlibEncoder};
 use std::io::Write;
 
@@ -199,9 +199,48 @@ fn gray_tiffs_with_alpha_and_white_as_zero() {
 fn channels_that_are_no_colours_are_refused_in_words() {
     let image = encoded(Spec { samples: 13, photometric: 1, ..RGB }.file());
     let error = Decoder::new().decode("k", &image, &Limits::DEFAULT).unwrap_err().to_string();
-    let cure = "pack it as an array, from Python: schema={\"x\": (\"uint8\", (21, 37, 13))}";
-    let expected = format!("TIFF with 13 channels of 8 bits is not supported; {cure}");
-    assert!(error.contains(&expected), "{error}");
+    let expected = "TIFF with 13 channels of 8 bits is no picture of 8 bits: keep the file (wds, mds, \
+                    parquet), and read it with the loader's Bands(13, \"u8\")";
+    assert!(error.contains(expected), "{error}");
+}
+
+fn bands(bytes: Vec<u8>, region: Region) -> (Bands, Vec<u8>) {
+    let mut values = Vec::new();
+    let image = encoded(bytes);
+    let bands = Decoder::new().decode_bands("k", &image, &Limits::DEFAULT, region, &mut values);
+    (bands.unwrap(), values)
+}
+
+#[test]
+fn bands_are_those_of_the_file_for_any_region() {
+    for (is_planar, is_tiled, is_predicted) in
+        [(false, false, false), (true, false, true), (false, true, true), (true, true, false)]
+    {
+        let spec = Spec { samples: 5, photometric: 1, is_planar, is_tiled, is_predicted, ..RGB };
+        let file = spec.file();
+        for (x, y, width, height) in
+            [(0, 0, 37, 21), (15, 1, 3, 19), (36, 20, 1, 1), (2, 16, 30, 2)]
+        {
+            let (found, values) = bands(file.clone(), Region { x, y, width, height });
+            assert_eq!(found, Bands { n: 5, dtype: DType::U8 });
+            let rows = (y..y + height).flat_map(|y| (x..x + width).map(move |x| (x, y)));
+            let expected =
+                rows.flat_map(|(x, y)| (0..5).map(move |it| sample(x as usize, y as usize, it)));
+            assert!(values == expected.collect::<Vec<_>>(), "{is_planar} {is_tiled} {x} {y}");
+        }
+    }
+    let whole = Region { x: 0, y: 0, width: 37, height: 21 };
+    // Pictures of 8 bits have the channels that they are decoded to.
+    assert_eq!(bands(RGB.file(), whole).0, Bands { n: 3, dtype: DType::U8 });
+}
+
+#[test]
+fn bands_take_no_more_memory_than_the_limit_on_pixels_allows() {
+    let image = encoded(Spec { samples: 13, photometric: 1, ..RGB }.file());
+    let whole = Region { x: 0, y: 0, width: 37, height: 21 };
+    let limits = Limits { max_pixels: 37 * 21 * 13 / 4, ..Limits::DEFAULT };
+    let error = Decoder::new().decode_bands("k", &image, &limits, whole, &mut Vec::new());
+    assert!(error.unwrap_err().to_string().contains("13 bands of uint8"));
 }
 
 #[test]
@@ -244,16 +283,20 @@ fn keep(policy: &Policy, bytes: Vec<u8>) -> Result<Notes, String> {
 
 #[test]
 fn kept_bytes_of_a_kind_that_is_not_decoded_are_counted_and_broken_ones_refused() {
-    let unsupported = Spec { samples: 13, photometric: 1, ..RGB }.file();
+    let unsupported = Spec { samples: 33, photometric: 1, ..RGB }.file();
     let notes = keep(&Policy::default(), unsupported.clone()).unwrap();
     assert_eq!(notes, Notes::KEPT | Notes::NOT_DECODED);
     let strict = Policy { strict: true, ..Policy::default() };
     let error = keep(&strict, unsupported.clone()).unwrap_err();
     assert!(error.contains("cannot be decoded") && error.contains("`strict`"), "{error}");
-    let kind = "TIFF with 13 channels of 8 bits is not supported; pack it as an array, from Python";
+    let kind = "TIFF with 33 bands, which are more than 32, is not supported";
     assert!(error.contains(kind), "{error}");
     let pixels = Policy { check: Check::Pixels, ..Policy::default() };
-    assert!(keep(&pixels, unsupported).unwrap_err().contains("13 channels"));
+    assert!(keep(&pixels, unsupported).unwrap_err().contains("33 bands"));
+    let bands = Spec { samples: 13, photometric: 1, ..RGB }.file();
+    for policy in [Policy::default(), strict, pixels] {
+        assert_eq!(keep(&policy, bands.clone()).unwrap(), Notes::KEPT | Notes::BANDS_KEPT);
+    }
     // The byte count of its strip (tag 279) exceeds the file.
     let mut cut = Spec { height: 2, is_predicted: true, ..RGB }.file();
     let pointer = u32::from_le_bytes(*cut[4..].first_chunk().unwrap()) as usize;

@@ -33,7 +33,7 @@ pub use foreign::Foreign;
 pub use frames::{GifFrame, gif_frame, has_pages, is_animated};
 pub use tiff::{Numbers, Tiff, TiffColors};
 
-use crate::{Codec, ImageHeader};
+use crate::{Bands, Codec, ImageHeader};
 
 /// Detects the codec from the first bytes.
 #[must_use]
@@ -106,7 +106,7 @@ pub enum Ending {
 /// # Errors
 /// What is missing or damaged, with the offset.
 pub fn check_complete(bytes: &[u8], header: &ImageHeader) -> Result<Ending, String> {
-    if not_decoded(bytes, header).is_some() {
+    if not_decoded(bytes, header).is_some() && bands_only(bytes, header).is_none() {
         return Ok(Ending::Complete);
     }
     let checked = match header.codec {
@@ -143,6 +143,14 @@ pub fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> {
         Codec::Bmp => bmp::not_decoded(bytes),
         _ => None,
     }
+}
+
+/// Returns the bands of an image that is no picture of 8 bits and has bands that a decoder reads as
+/// they are; `None` for all others.
+#[must_use]
+pub fn bands_only(bytes: &[u8], header: &ImageHeader) -> Option<Bands> {
+    let tiff = Tiff::parse(bytes).ok().filter(|_| header.codec == Codec::Tiff)?;
+    tiff.not_decoded().and_then(|_| tiff.bands().ok())
 }
 
 /// As [`not_decoded`], for bytes whose header was not read yet.

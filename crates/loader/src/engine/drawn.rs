@@ -3,7 +3,7 @@
 use super::{
     epoch::Chosen,
     queue::Task,
-    row::{RowMaker, Shown, compiled, device_program, size_after},
+    row::{Decoded, RowMaker, Shown, compiled, device_program, size_after},
 };
 use crate::{
     dataset::DrawnSample,
@@ -69,10 +69,11 @@ impl RowMaker {
         let area = Area { x: 0, y: 0, width, height };
         let pixels = std::mem::take(&mut self.pixels);
         let region = Region { pixels: &pixels, area, channels, denominator: 1 };
+        let decoded = Decoded::Rgb(region);
         let source = (width, height);
         let changes = epoch.changes(sample, task.bucket, source)?;
         let shown = size_after(&changes, source);
-        let painted = self.paint(&key, &region, &mut compiled(&changes, source), shown, task);
+        let painted = self.paint(&key, &decoded, &mut compiled(&changes, source), shown, task);
         self.pixels = pixels;
         painted?;
         let dataset = sample.located.dataset;

@@ -86,6 +86,9 @@ fn of_patches(patches: Patches, transform: TransformList, options: &Options) -> 
         );
     }
     let output = transform.of_size((patches.side * patches.side, patches.most));
+    if transform.bands().is_some() {
+        return refuse("patches are of RGB: leave Bands out, or take buckets");
+    }
     if output.layout == Layout::Nchw {
         return refuse("the pixels of a patch are next to each other: leave ToLayout out");
     }

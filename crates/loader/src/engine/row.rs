@@ -7,14 +7,16 @@ use super::{
 use crate::{
     batch::RowFacts,
     dataset::Fetched,
-    decoding::{Needed, decode, upright_size},
+    decoding::{Needed, decode, decode_bands, upright_size},
     device::{DeviceProgram, DeviceRow},
     failure::SUBSTITUTES,
     fields::RowValues,
     follow::{Followed, Follower, Leader, Lists},
     sizes::Sizes,
     stats,
-    transform::{Change, Output, Painter, Region, Stage, Tables, check_pixels, fuse},
+    transform::{
+        BandPainter, BandPixels, Change, Output, Painter, Region, Stage, Tables, check_pixels, fuse,
+    },
 };
 #[cfg(feature = "gpu")]
 use crate::{
@@ -36,6 +38,7 @@ pub(crate) struct RowMaker {
     pub(super) epoch: Arc<Epoch>,
     pub(super) decoder: Decoder,
     painter: Painter,
+    band_painter: BandPainter,
     /// Those of each group of views: the same in all forms.
     tables: Vec<Tables>,
     pub(super) pixels: Vec<u8>,
@@ -43,6 +46,12 @@ pub(crate) struct RowMaker {
     whole: Vec<u8>,
     follower: Option<Follower>,
     lists: Lists,
+}
+
+/// The pixels of an image that the views of a row are made of.
+pub(super) enum Decoded<'a> {
+    Rgb(Region<'a>),
+    Bands(BandPixels<'a>),
 }
 
 /// Contents of a row besides its pixels.
@@ -68,7 +77,8 @@ impl RowMaker {
         let tables = setup.views.groups().iter().map(|group| Tables::new(&group.output)).collect();
         let (decoder, painter, pixels) = (Decoder::new(), Painter::default(), Vec::new());
         let (whole, lists) = (Vec::new(), Lists::default());
-        Self { epoch, decoder, painter, tables, pixels, whole, follower, lists }
+        let band_painter = BandPainter::default();
+        Self { epoch, decoder, painter, band_painter, tables, pixels, whole, follower, lists }
     }
 
     /// Makes a row of its sample, leaves it to a GPU, or applies the policy for failures.
@@ -223,13 +233,24 @@ impl RowMaker {
         let image = (&*fetched.key, &fetched.image);
         let mut stages = compiled(&changes, size);
         let needed = Needed::of(stages.iter().map(Vec::as_slice), size);
-        let part = decode(&mut self.decoder, image, turned, needed, &options, &mut self.pixels)?;
+        let Self { decoder, pixels, .. } = self;
         let counters = &self.epoch.setup.counters;
+        let mut pixels = std::mem::take(pixels);
+        let decoded = match self.epoch.setup.views.bands() {
+            None => {
+                let part = decode(decoder, image, turned, needed, &options, &mut pixels)?;
+                counters.rounded(part.is_rounded.into());
+                Decoded::Rgb(part.region(&pixels))
+            }
+            Some(bands) => {
+                let needed = (needed, bands);
+                let area = decode_bands(decoder, image, turned, needed, &options, &mut pixels)?;
+                Decoded::Bands(BandPixels { values: &pixels, area, bands })
+            }
+        };
         counters.spent(stats::Stage::Decode, began.elapsed());
-        counters.rounded(part.is_rounded.into());
-        let pixels = std::mem::take(&mut self.pixels);
         let shown = size_after(&changes, size);
-        let painted = self.paint(&fetched.key, &part.region(&pixels), &mut stages, shown, task);
+        let painted = self.paint(&fetched.key, &decoded, &mut stages, shown, task);
         self.pixels = pixels;
         painted?;
         let mut values = fetched.values;
@@ -269,13 +290,13 @@ impl RowMaker {
     pub(super) fn paint(
         &mut self,
         key: &str,
-        region: &Region<'_>,
+        decoded: &Decoded<'_>,
         stages: &mut [Vec<Stage>],
         size: (u32, u32),
         task: &mut Task,
     ) -> Result<()> {
         let began = Instant::now();
-        let Self { epoch, painter, tables, whole, .. } = self;
+        let Self { epoch, painter, band_painter, tables, whole, .. } = self;
         let setup = &epoch.setup;
         let Some(form) = setup.form(task.bucket) else { return Ok(()) };
         let groups = form.views.groups().iter().zip(&*tables);
@@ -284,18 +305,30 @@ impl RowMaker {
         for ((stages, (group, tables)), row) in stages.iter_mut().zip(groups).zip(&mut task.buffers)
         {
             let own = Output { size, ..group.output };
+            let mut make = |output: &Output, row: &mut [u8]| {
+                let made = match (decoded, group.transform.bands()) {
+                    (Decoded::Rgb(region), None) => {
+                        painter.row(region, stages, (output, tables), row)
+                    }
+                    (Decoded::Bands(pixels), Some(form)) => {
+                        band_painter.row(pixels, stages, (form, output), row)
+                    }
+                    _ => Err("images that are drawn are RGB, and Bands are not".into()),
+                };
+                made.map_err(refuse)
+            };
             match &setup.options.sizes {
                 Sizes::One | Sizes::Buckets(_) => {
-                    painter.row(region, stages, (&group.output, tables), row).map_err(refuse)?;
+                    make(&group.output, row)?;
                 }
                 Sizes::Own => {
                     check_pixels(size).map_err(refuse)?;
                     row.resize(own.n_bytes(), 0);
-                    painter.row(region, stages, (&own, tables), row).map_err(refuse)?;
+                    make(&own, row)?;
                 }
                 Sizes::Patches(patches) => {
                     whole.resize(own.n_bytes(), 0);
-                    painter.row(region, stages, (&own, tables), whole).map_err(refuse)?;
+                    make(&own, whole)?;
                     let columns = size.0.checked_div(patches.side).unwrap_or_default();
                     patches.split(whole, columns, 3 * own.dtype.n_bytes(), row);
                 }

@@ -244,7 +244,13 @@ impl Follower {
         let mut rows = Vec::with_capacity(stages.len());
         for (stages, changes) in stages.iter_mut().zip(moves) {
             let size = changes.iter().fold(source, |size, change| change.size(size));
-            let output = Output { size, dtype: DType::U8, layout: Layout::Nhwc, normalise: None };
+            let output = Output {
+                size,
+                dtype: DType::U8,
+                layout: Layout::Nhwc,
+                channels: 3,
+                normalise: None,
+            };
             let mut row = vec![0; output.n_bytes()];
             self.painter
                 .row(&region, stages, (&output, &Tables::new(&output)), &mut row)

@@ -24,6 +24,8 @@ impl Blend {
                 let weights = Weights::of(lambda);
                 match output.dtype {
                     DType::U8 => roll(rows, |to, from| mix_bytes(weights, to, from)),
+                    // Bands are not mixed.
+                    DType::U16 | DType::I16 => {}
                     DType::F16 => roll(rows, |to, from| mix_halves(weights, &F16, to, from)),
                     DType::Bf16 => roll(rows, |to, from| mix_halves(weights, &BF16, to, from)),
                     DType::F32 => roll(rows, |to, from| mix_singles(weights, to, from)),

@@ -5,6 +5,7 @@
 //!            and compiled: cuts, resizes and flips are the rectangle of a `Resample`
 //! (decoder)  the pixels of at least `Resample::needed`, perhaps at 1/2, 1/4 or 1/8 (`scale_for`)
 //! plan       that rectangle, resized to its size; gray becomes three channels
+//! bands      the same for images of bands, whose values are floats until they are in the row
 //! painter    the stages of an image, one after the other, in a thread's buffers
 //! pixel      single operations on small 8-bit RGB images
 //! output     layout, normalisation and number type in one pass into the row of the batch
@@ -18,6 +19,7 @@
 //! Deliberately absent: files, threads, decoders, and interpolations other than antialiased bilinear
 //! and nearest.
 
+mod bands;
 mod geometry;
 mod list;
 mod output;
@@ -25,6 +27,7 @@ mod painter;
 mod pixel;
 mod plan;
 
+pub(crate) use bands::{BandPainter, BandPixels};
 pub use geometry::Area;
 #[cfg(feature = "gpu")]
 pub(crate) use geometry::Rect;

@@ -16,6 +16,10 @@ pub enum DType {
     /// Bytes, as decoded.
     #[default]
     U8,
+    /// 16-bit integers, for bands alone.
+    U16,
+    /// 16-bit integers with a sign, for bands alone.
+    I16,
     /// Half precision: the single-precision result, rounded once.
     F16,
     /// bfloat16: the single-precision result, rounded once.
@@ -30,7 +34,7 @@ impl DType {
     pub fn n_bytes(self) -> usize {
         match self {
             Self::U8 => 1,
-            Self::F16 | Self::Bf16 => 2,
+            Self::U16 | Self::I16 | Self::F16 | Self::Bf16 => 2,
             Self::F32 => 4,
         }
     }
@@ -59,9 +63,27 @@ pub struct Normalise {
 impl Normalise {
     /// The statistics of ImageNet that torchvision's models were trained with.
     pub const IMAGENET: Self = Self { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] };
+
+    /// Takes the numbers of a list of transforms.
+    ///
+    /// # Errors
+    /// `Usage` unless there are three of each.
+    pub(super) fn of((mean, std): (&[f32], &[f32])) -> Result<Self> {
+        match (mean.try_into(), std.try_into()) {
+            (Ok(mean), Ok(std)) => Ok(Self { mean, std }),
+            _ => {
+                let (means, deviations) = (mean.len(), std.len());
+                let what = format!(
+                    "Normalize: {means} means and {deviations} deviations are not three each, and \
+                     images are RGB unless Bands says otherwise"
+                );
+                Err(Error::usage("transform", what))
+            }
+        }
+    }
 }
 
-/// One row of a batch: an RGB image of fixed size.
+/// One row of a batch: an RGB image of fixed size, or one of bands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Output {
     /// Width and height in pixels.
@@ -70,7 +92,9 @@ pub struct Output {
     pub dtype: DType,
     /// Order of the numbers.
     pub layout: Layout,
-    /// Normalisation of floats. Without it floats are `v / 255`, as from torchvision's `ToTensor`.
+    /// Numbers of a pixel: 3, or those of the bands.
+    pub channels: u32,
+    /// Normalisation of floats of RGB. Without it floats are `v / 255`, as from torchvision's `ToTensor`.
     pub normalise: Option<Normalise>,
 }
 
@@ -82,7 +106,8 @@ impl Output {
     /// Returns the bytes per row of the batch.
     #[must_use]
     pub fn n_bytes(&self) -> usize {
-        self.size.0 as usize * self.size.1 as usize * 3 * self.dtype.n_bytes()
+        let n_pixels = self.size.0 as usize * self.size.1 as usize;
+        n_pixels * self.channels as usize * self.dtype.n_bytes()
     }
 
     /// Checks the request, once for a run.
@@ -150,7 +175,8 @@ pub(crate) enum Tables {
 impl Tables {
     pub(crate) fn new(output: &Output) -> Self {
         match output.dtype {
-            DType::U8 => Self::Bytes,
+            // Bands have no tables: `BandForm`.
+            DType::U8 | DType::U16 | DType::I16 => Self::Bytes,
             DType::F16 => Self::Halves(table(|channel, byte| {
                 f16::from_f32(output.value(channel, byte)).to_ne_bytes()
             })),

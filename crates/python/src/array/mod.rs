@@ -313,6 +313,8 @@ fn group_spec(group: &GroupImages<'_>) -> ArraySpec {
 pub(crate) fn element(dtype: PixelType) -> DType {
     match dtype {
         PixelType::U8 => DType::U8,
+        PixelType::U16 => DType::U16,
+        PixelType::I16 => DType::I16,
         PixelType::F16 => DType::F16,
         // Neither NumPy nor the buffer protocol has the type: torch takes these bits as its own.
         PixelType::Bf16 => DType::I16,

@@ -1,5 +1,6 @@
 //! Supported kinds of TIFFs, and descriptions of unsupported ones.
 use super::{Directory, Tiff, tag};
+use crate::{Bands, DType, bands::MOST_BANDS};
 
 /// Meaning of the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +98,7 @@ impl Tiff<'_> {
     /// Returns why this kind of TIFF is not supported, and what to do; `None` for a supported one.
     #[must_use]
     pub fn not_decoded(&self) -> Option<String> {
-        self.no_picture().map(|what| self.as_array(&what)).or_else(|| self.no_colors()).or_else(
+        self.no_picture().map(|what| self.as_bands(&what)).or_else(|| self.no_colors()).or_else(
             || {
                 let name = self.compression_name()?;
                 Some(format!(
@@ -131,25 +132,69 @@ impl Tiff<'_> {
         }
     }
 
-    /// The message for data that are no colours, and may be an array.
-    fn as_array(&self, what: &str) -> String {
-        let kind = match self.format {
-            2 => "int",
-            3 => "float",
-            _ => "uint",
+    /// Returns the bands of the image as they are stored, whatever colours they stand for.
+    ///
+    /// # Errors
+    /// Why it has none, with the cure: its values are of another type or packed otherwise, indices,
+    /// or inside pictures.
+    pub fn bands(&self) -> Result<Bands, String> {
+        let refuse = |what: String| Err(format!("TIFF with {what} is not supported"));
+        let (bits, n) = (self.bits, self.samples);
+        let dtype = match (self.format, bits) {
+            // 4 means undefined.
+            (1 | 4, 8) => DType::U8,
+            (1 | 4, 16) => DType::U16,
+            (2, 16) => DType::I16,
+            (3, 32) => DType::F32,
+            _ => {
+                let kind = match self.format {
+                    1 | 4 => "integers",
+                    2 => "signed integers",
+                    3 => "floats",
+                    _ => "complex numbers",
+                };
+                return Err(format!(
+                    "TIFF with {kind} of {bits} bits is not supported; rewrite it with u8, u16, i16 or \
+                     f32 first: `gdal_translate -ot Float32 in.tif out.tif` (GDAL)"
+                ));
+            }
         };
-        let (width, height, samples, bits) = (self.width, self.height, self.samples, self.bits);
-        let shape = match samples {
-            1 => format!("({height}, {width})"),
-            _ => format!("({height}, {width}, {samples})"),
-        };
-        if self.format > 4 || !matches!((kind, bits), (_, 16 | 32 | 64) | ("int" | "uint", 8)) {
-            return format!("TIFF with {what} is not supported: it is not a picture of colours");
+        if n > MOST_BANDS {
+            return refuse(format!("{n} bands, which are more than {MOST_BANDS},"));
         }
-        format!(
-            "TIFF with {what} is not supported; pack it as an array, from Python: \
-             schema={{\"x\": (\"{kind}{bits}\", {shape})}}"
-        )
+        let differ = |numbers: Option<super::Numbers<'_>>, usual: u16| {
+            numbers.is_some_and(|numbers| numbers.iter().any(|it| it != u64::from(usual)))
+        };
+        if differ(self.all_bits, bits) || differ(self.all_formats, self.format) {
+            return refuse("bands of several types".into());
+        }
+        if let Some(name) = self.compression_name() {
+            return refuse(format!("bands compressed as {name}"));
+        }
+        let is_packed = matches!(self.compression, 3 | 4 | JPEG | 50_001);
+        let are_colors = matches!(self.photometric, Some(3 | YCBCR));
+        if is_packed || are_colors {
+            return refuse("colours, and not bands,".into());
+        }
+        let is_predicted = matches!(self.compression, 5 | 8 | 32_946 | 50_000);
+        match self.predictor {
+            1 | 2 => {}
+            3 if dtype == DType::F32 => {}
+            _ if !is_predicted => {}
+            other => return refuse(format!("predictor {other} of {bits} bits")),
+        }
+        Ok(Bands { n, dtype })
+    }
+
+    /// The message for data that are no picture, but may be bands.
+    fn as_bands(&self, what: &str) -> String {
+        match self.bands() {
+            Ok(bands) => format!(
+                "TIFF with {what} is no picture of 8 bits: keep the file (wds, mds, parquet), and read \
+                 it with the loader's Bands({bands})"
+            ),
+            Err(what) => what,
+        }
     }
 
     fn no_colors(&self) -> Option<String> {

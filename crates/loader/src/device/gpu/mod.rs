@@ -264,8 +264,8 @@ fn tensor(output: transform::Output) -> Tensor {
         height: output.size.1,
         sample_type: match output.dtype {
             DType::U8 => SampleType::U8,
-            // `Options::check_device` refuses the other one.
-            DType::F16 | DType::Bf16 => SampleType::F16,
+            // `Options::check_device` refuses the others.
+            DType::F16 | DType::Bf16 | DType::U16 | DType::I16 => SampleType::F16,
             DType::F32 => SampleType::F32,
         },
         order: match output.layout {

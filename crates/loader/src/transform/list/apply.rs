@@ -33,6 +33,9 @@ impl Transformer {
             let what = format!("{} bytes are not an image of {width}x{height}", rgb.len());
             return Err(Error::usage("image", what));
         }
+        if list.bands().is_some() {
+            return Err(Error::usage("transform", "a loader reads Bands from files: RGB has none"));
+        }
         let stages = fuse(list.draw((width, height), key)?, (width, height));
         let area = Area { x: 0, y: 0, width, height };
         let region = Region { pixels: rgb, area, channels: 3, denominator: 1 };

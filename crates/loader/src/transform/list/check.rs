@@ -2,6 +2,7 @@
 use super::{
     super::{
         Normalise, Output,
+        bands::BandForm,
         output::{DType, Layout},
     },
     Change, DrawKey, EraseValue, ResizeTo, Transform,
@@ -40,6 +41,7 @@ pub struct TransformList {
     dtype: DType,
     layout: Layout,
     normalise: Option<Normalise>,
+    bands: Option<BandForm>,
     mix: Option<Mix>,
 }
 
@@ -58,6 +60,7 @@ impl TransformList {
     /// before others or in them.
     pub fn new(list: Vec<Transform>) -> Result<Self> {
         let (mut dtype, mut layout, mut normalise, mut mix) = (None, None, None, None);
+        let mut bands = None;
         let mut n_changes = 0;
         for transform in &list {
             let name = transform.name();
@@ -66,7 +69,7 @@ impl TransformList {
                 Transform::ToDtype { dtype: it } => once(&mut dtype, *it, name)?,
                 Transform::ToLayout { layout: it } => once(&mut layout, *it, name)?,
                 Transform::Normalize { mean, std } => {
-                    once(&mut normalise, Normalise { mean: *mean, std: *std }, name)?;
+                    once(&mut normalise, (&mean[..], &std[..]), name)?;
                 }
                 it if it.is_of_batches() => {
                     once(&mut mix, it.mix()?, "MixUp or CutMix (or both in a RandomChoice)")?;
@@ -79,13 +82,32 @@ impl TransformList {
                 }
                 transform => {
                     transform.check()?;
+                    if let Transform::Bands { n, dtype } = *transform {
+                        once(&mut bands, (n, dtype), name)?;
+                    }
                     n_changes += 1;
                 }
             }
         }
-        let dtype = dtype.unwrap_or(if normalise.is_some() { DType::F32 } else { DType::U8 });
+        let stored = bands.map_or(DType::U8, |(_, dtype)| dtype);
+        let dtype = dtype.unwrap_or(if normalise.is_some() { DType::F32 } else { stored });
         let layout = layout.unwrap_or_default();
-        let list = Self { transforms: list, n_changes, dtype, layout, normalise, mix };
+        let (bands, normalise) = match bands {
+            Some((n, stored)) => {
+                let changes = list.get(..n_changes).unwrap_or_default();
+                (Some(BandForm::new(n, stored, dtype, normalise, changes)?), None)
+            }
+            None if matches!(dtype, DType::U16 | DType::I16) => {
+                let what = "ToDtype: RGB of 8 bits has no values of 16; Bands(n, \"u16\") at the start \
+                            of the list takes images of 16 bits as they are stored";
+                return refuse(what.into());
+            }
+            None => (None, normalise.map(Normalise::of).transpose()?),
+        };
+        if mix.is_some() && bands.is_some() {
+            return refuse("MixUp and CutMix mix images of RGB: leave them or Bands out".into());
+        }
+        let list = Self { transforms: list, n_changes, dtype, layout, normalise, bands, mix };
         list.of_size((1, 1)).check()?;
         Ok(list)
     }
@@ -136,6 +158,7 @@ impl TransformList {
                     | Transform::RandomResizedCrop { .. }
                     | Transform::ScaleJitter { .. }
                     | Transform::Cover { .. }
+                    | Transform::Bands { .. }
                     | Transform::RandomHorizontalFlip { .. }
                     | Transform::RandomVerticalFlip { .. }
             )
@@ -176,6 +199,11 @@ impl TransformList {
         self.mix.as_ref()
     }
 
+    /// Returns the form of images of bands; `None` for RGB.
+    pub(crate) fn bands(&self) -> Option<&BandForm> {
+        self.bands.as_ref()
+    }
+
     /// Draws the changes for an image of this width and height.
     ///
     /// # Errors
@@ -187,7 +215,8 @@ impl TransformList {
     /// Returns the form of an image of this size.
     pub(crate) fn of_size(&self, size: (u32, u32)) -> Output {
         let Self { dtype, layout, normalise, .. } = *self;
-        Output { size, dtype, layout, normalise }
+        let channels = self.bands.as_ref().map_or(3, |form| form.bands.n.into());
+        Output { size, dtype, layout, channels, normalise }
     }
 }
 
@@ -201,6 +230,7 @@ impl Default for TransformList {
             dtype: DType::U8,
             layout: Layout::Nhwc,
             normalise: None,
+            bands: None,
             mix: None,
         }
     }
@@ -249,7 +279,7 @@ impl Transform {
             ColorJitter Grayscale RandomGrayscale GaussianBlur RandomInvert RandomPosterize
             RandomSolarize RandomAdjustSharpness RandomAutocontrast RandomEqualize RandomErasing
             AutoAugment RandAugment TrivialAugmentWide AugMix RandomApply RandomChoice RandomOrder
-            Normalize ToDtype ToLayout MixUp CutMix
+            Bands Normalize ToDtype ToLayout MixUp CutMix
         )
     }
 
@@ -470,6 +500,7 @@ impl Transform {
                 inner(name, transforms)
             }
             Self::Grayscale {}
+            | Self::Bands { .. }
             | Self::AutoAugment { .. }
             | Self::Normalize { .. }
             | Self::ToDtype { .. }
@@ -499,7 +530,10 @@ fn inner(name: &str, transforms: &[Transform]) -> Result<()> {
     for transform in transforms {
         let is_form = matches!(
             transform,
-            Transform::Normalize { .. } | Transform::ToDtype { .. } | Transform::ToLayout { .. }
+            Transform::Bands { .. }
+                | Transform::Normalize { .. }
+                | Transform::ToDtype { .. }
+                | Transform::ToLayout { .. }
         );
         if is_form || (transform.is_of_batches() && !are_of_batches) {
             let what =

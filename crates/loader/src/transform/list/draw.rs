@@ -144,6 +144,7 @@ impl Drawing {
                     self.push(Change::Crop { top, left, height, width });
                 }
             }
+            Transform::Bands { .. } => {}
             Transform::Pad { padding, fill, padding_mode } => {
                 self.pad(*padding, *fill, *padding_mode);
             }

@@ -369,14 +369,22 @@ pub enum Transform {
         /// The list.
         transforms: Vec<Transform>,
     },
-    /// Converts levels to numbers: `(level / 255 - mean) / std`.
+    /// Converts levels to numbers: `(level / 255 - mean) / std`; of bands `(value - mean) / std`.
     Normalize {
-        /// Means per channel, on the scale of 0 to 1.
-        mean: [f32; 3],
-        /// Standard deviations per channel, on the scale of 0 to 1.
-        std: [f32; 3],
+        /// Means per channel, on the scale of 0 to 1; of bands on that of their values.
+        mean: Vec<f32>,
+        /// Standard deviations per channel, on the same scale.
+        std: Vec<f32>,
     },
-    /// Type of the numbers of a row; floats are from 0 to 1 unless normalised.
+    /// Takes the image as bands, as they are stored: not as RGB of 8 bits.
+    Bands {
+        /// Number of bands, which all images have.
+        n: u16,
+        /// Type of their values: `u8`, `u16`, `i16` or `f32`.
+        dtype: DType,
+    },
+    /// Type of the numbers of a row; floats are from 0 to 1 unless normalised, and those of bands the
+    /// stored values.
     ToDtype {
         /// The type.
         dtype: DType,

@@ -49,6 +49,7 @@ impl Transform {
     #[must_use]
     pub fn normalize_imagenet() -> Self {
         let Normalise { mean, std } = Normalise::IMAGENET;
+        let (mean, std) = (mean.to_vec(), std.to_vec());
         Self::Normalize { mean, std }
     }
 

@@ -198,7 +198,7 @@ impl Numbers {
         let mut list = self.list(3);
         list.extend(self.maybe(|it| it.mixing()));
         let form = [
-            Transform::Normalize { mean, std },
+            Transform::Normalize { mean: mean.into(), std: std.into() },
             Transform::ToDtype { dtype },
             Transform::ToLayout { layout: self.pick(&[Layout::Nhwc, Layout::Nchw]) },
         ];

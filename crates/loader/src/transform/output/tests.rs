@@ -21,7 +21,7 @@ fn slow(output: &Output, rgb: &[u8], flip: bool) -> Vec<u8> {
                     None => f32::from(byte) / 255.0,
                 };
                 numbers[at] = match output.dtype {
-                    DType::U8 => vec![byte],
+                    DType::U8 | DType::U16 | DType::I16 => vec![byte],
                     DType::F16 => f16::from_f32(float).to_ne_bytes().to_vec(),
                     DType::Bf16 => bf16::from_f32(float).to_ne_bytes().to_vec(),
                     DType::F32 => float.to_ne_bytes().to_vec(),
@@ -42,7 +42,7 @@ fn every_combination_equals_the_slow_way() {
                     if dtype == DType::U8 && normalise.is_some() {
                         continue;
                     }
-                    let output = Output { size, dtype, layout, normalise };
+                    let output = Output { size, dtype, layout, channels: 3, normalise };
                     output.check().unwrap();
                     for flip in [false, true] {
                         let mut row = vec![0xee; output.n_bytes()];
@@ -63,6 +63,7 @@ fn the_numbers_are_those_of_torchvision() {
         size: (1, 1),
         dtype: DType::F32,
         layout: Layout::Nhwc,
+        channels: 3,
         normalise: Some(Normalise::IMAGENET),
     };
     for (byte, bits) in PINNED {
@@ -86,6 +87,7 @@ fn senseless_outputs_are_refused() {
         size: (4, 4),
         dtype: DType::F32,
         layout: Layout::Nchw,
+        channels: 3,
         normalise: Some(Normalise::IMAGENET),
     };
     assert!(good.check().is_ok());

@@ -9,7 +9,7 @@ use super::*;
 const KEY: DrawKey = DrawKey { seed: 1, epoch: 0, sample: 5, occurrence: 0, view: 0 };
 const SIZE: (u32, u32) = (24, 20);
 const OUTPUT: Output =
-    Output { size: SIZE, dtype: DType::U8, layout: Layout::Nhwc, normalise: None };
+    Output { size: SIZE, dtype: DType::U8, layout: Layout::Nhwc, channels: 3, normalise: None };
 
 fn random() -> Transform {
     Transform::RandomResizedCrop { size: [SIZE.1, SIZE.0], scale: [0.1, 0.6], ratio: [0.75, 1.33] }

@@ -54,6 +54,7 @@ from fdconvert.transforms._geometry import (
     ScaleJitter,
 )
 from fdconvert.transforms._lists import (
+    Bands,
     CutMix,
     Function,
     MixUp,
@@ -78,6 +79,7 @@ from fdconvert.transforms._presets import (
 __all__ = [
     "AugMix",
     "AutoAugment",
+    "Bands",
     "CenterCrop",
     "Cover",
     "ColorJitter",

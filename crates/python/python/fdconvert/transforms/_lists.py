@@ -51,36 +51,61 @@ class RandomOrder(Transform):
         super().__init__(transforms=specs_of(transforms))
 
 
+class Bands(Transform):
+    """Take images as ``n`` bands of ``dtype``, as they are stored, instead of RGB of 8 bits.
+
+    For the bands of satellites, tomograms of 12 or 16 bits, and depths: TIFFs of ``"u8"``, ``"u16"``,
+    ``"i16"`` and ``"f32"``, and PNGs of 16 bits. Cuts, flips, padding with 0 and the bilinear
+    resizes follow; numbers are the stored values, ``ToDtype("f32")`` and ``Normalize`` with a mean
+    and deviation of each band make floats of them.
+    """
+
+    def __init__(self, n: int, dtype: Any = "u16") -> None:
+        super().__init__(n=n, dtype=number_type(dtype))
+
+
 class Normalize(Transform):
-    """Make ``(level / 255 - mean) / std`` of the levels; floats unless ``ToDtype`` says which."""
+    """Make ``(level / 255 - mean) / std`` of the levels; floats unless ``ToDtype`` says which.
+
+    Of ``Bands`` it is ``(value - mean) / std``, with a number for each band.
+    """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None:
         numbers = {"mean": [float(it) for it in mean], "std": [float(it) for it in std]}
         for name, values in numbers.items():
-            if len(values) != 3 or not all(map(math.isfinite, values)):
-                raise wrong(name, f"{values} is not a number for each of three channels")
+            if not values or not all(map(math.isfinite, values)):
+                raise wrong(name, f"{values} is not a number for each channel")
         super().__init__(**numbers)
 
 
 class ToDtype(Transform):
     """Type of the numbers: ``"u8"``, or ``"f16"``, ``"bf16"`` and ``"f32"`` from 0 to 1.
 
+    Floats of ``Bands`` are the stored values.
+
     Types of NumPy and torch work, too. ``"bf16"`` needs torch's tensors: ``output="torch"``.
     """
 
     def __init__(self, dtype: Any, scale: bool = True) -> None:
-        names = {
-            "uint8": "u8",
-            "float16": "f16",
-            "half": "f16",
-            "bfloat16": "bf16",
-            "float32": "f32",
-            "float": "f32",
-        }
-        name = names.get(dtype_name(dtype), dtype_name(dtype))
+        name = number_type(dtype)
         if not scale and name != "u8":
             raise wrong("scale", "floats are from 0 to 1; multiply by 255 in the loop")
         super().__init__(dtype=name)
+
+
+def number_type(dtype: Any) -> str:
+    """Return the engine's name of a type of NumPy, torch or its own."""
+    names = {
+        "uint8": "u8",
+        "uint16": "u16",
+        "int16": "i16",
+        "float16": "f16",
+        "half": "f16",
+        "bfloat16": "bf16",
+        "float32": "f32",
+        "float": "f32",
+    }
+    return names.get(dtype_name(dtype), dtype_name(dtype))
 
 
 class ToLayout(Transform):
