@@ -20,9 +20,9 @@ pub(in crate::folder) struct CsvWriter {
 
 impl CsvWriter {
     pub(in crate::folder) fn new(schema: &Schema, with_splits: bool) -> Self {
-        let objects =
-            schema.fields.iter().find(|field| field.name == FIELD && field.kind == Kind::Json);
-        let categories = objects.map(|field| Categories::new(field.categories.clone()));
+        let mut fields = schema.fields.iter();
+        let has_objects = fields.any(|field| field.name == FIELD && field.kind == Kind::Json);
+        let categories = has_objects.then(|| Categories::of(schema));
         Self { categories, with_splits, table: None }
     }
 
@@ -110,10 +110,6 @@ fn written(rows: &[Vec<String>]) -> Result<Vec<u8>, String> {
 }
 
 impl Layout for CsvWriter {
-    fn image_folder(&self, split: Option<&str>) -> String {
-        split.map_or_else(|| "images/".to_owned(), |split| format!("images/{split}/"))
-    }
-
     fn holds(&self, schema: &Schema, field: usize) -> bool {
         self.categories.is_none() && plain(schema).any(|(at, _)| at == field)
     }

@@ -5,7 +5,7 @@ use crate::folder::{
 };
 use fdconvert_core::{
     Error, Kind, Result, Schema, Value,
-    objects::{Category, FIELD, number},
+    objects::{Category, number},
 };
 use fdconvert_storage::Spool;
 use serde::Serialize;
@@ -59,9 +59,8 @@ struct Picture<'a> {
 
 impl CocoWriter {
     pub(in crate::folder) fn new(schema: &Schema) -> Self {
-        let objects = schema.fields.iter().find(|field| field.name == FIELD);
         Self {
-            categories: Categories::new(objects.and_then(|field| field.categories.clone())),
+            categories: Categories::of(schema),
             image_ids: Ids::default(),
             annotation_ids: Ids::default(),
             caption_ids: Ids::default(),

@@ -3,7 +3,7 @@ use crate::folder::{
     annotations::writing::{Categories, Labelled, Layout, Loss, Losses, cut, rounded},
     output::{LongFile, Output},
 };
-use fdconvert_core::{Error, Result, Schema, objects::FIELD};
+use fdconvert_core::{Error, Result, Schema};
 use std::{collections::BTreeMap, fmt::Write};
 
 /// The list of a dataset without splits.
@@ -16,11 +16,7 @@ pub(in crate::folder) struct VocWriter {
 
 impl VocWriter {
     pub(in crate::folder) fn new(schema: &Schema) -> Self {
-        let objects = schema.fields.iter().find(|field| field.name == FIELD);
-        Self {
-            categories: Categories::new(objects.and_then(|field| field.categories.clone())),
-            lists: BTreeMap::new(),
-        }
+        Self { categories: Categories::of(schema), lists: BTreeMap::new() }
     }
 
     fn object(
@@ -122,10 +118,6 @@ impl Layout for VocWriter {
     }
 
     fn has_split_folders(&self) -> bool {
-        false
-    }
-
-    fn holds(&self, _: &Schema, _: usize) -> bool {
         false
     }
 

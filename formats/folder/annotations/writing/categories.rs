@@ -1,4 +1,7 @@
-use fdconvert_core::objects::{Category, ObjectClasses};
+use fdconvert_core::{
+    Schema,
+    objects::{Category, FIELD, ObjectClasses},
+};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Name of the only category where objects have none at all.
@@ -14,7 +17,9 @@ pub(in crate::folder) struct Categories {
 }
 
 impl Categories {
-    pub(in crate::folder) fn new(known: Option<Arc<[Category]>>) -> Self {
+    pub(in crate::folder) fn of(schema: &Schema) -> Self {
+        let objects = schema.fields.iter().find(|field| field.name == FIELD);
+        let known = objects.and_then(|field| field.categories.clone());
         Self { known, found: BTreeMap::new(), numbers: BTreeMap::new() }
     }
 

@@ -26,7 +26,9 @@ use fdconvert_core::{Result, Schema};
 pub(in crate::folder) trait Layout: Send {
     /// Folder of the images of a split, which their names are relative to, with a slash at its end;
     /// without a split it may be empty.
-    fn image_folder(&self, split: Option<&str>) -> String;
+    fn image_folder(&self, split: Option<&str>) -> String {
+        split.map_or_else(|| "images/".to_owned(), |split| format!("images/{split}/"))
+    }
 
     /// Returns true if the folder of the images of a split has its name, so that their own names
     /// need not repeat it.
@@ -35,7 +37,9 @@ pub(in crate::folder) trait Layout: Send {
     }
 
     /// Returns true if a field has a place in the layout; `objects` and images always have one.
-    fn holds(&self, schema: &Schema, field: usize) -> bool;
+    fn holds(&self, _schema: &Schema, _field: usize) -> bool {
+        false
+    }
 
     /// Adds a sample, or nothing in case of an error. `check` refuses losses before anything is
     /// written.

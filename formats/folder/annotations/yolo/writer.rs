@@ -6,7 +6,7 @@ use crate::folder::{
     },
     output::Output,
 };
-use fdconvert_core::{Error, Result, Schema, objects::FIELD, split_word};
+use fdconvert_core::{Error, Result, Schema, split_word};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
@@ -26,11 +26,10 @@ pub(in crate::folder) struct YoloWriter {
 
 impl YoloWriter {
     pub(in crate::folder) fn new(schema: &Schema, task: Task) -> Self {
-        let objects = schema.fields.iter().find(|field| field.name == FIELD);
-        let categories = objects.and_then(|field| field.categories.clone());
-        let mut named = categories.iter().flat_map(|list| list.iter());
-        let n_keypoints = named.find_map(|it| Some(it.keypoints.len()).filter(|n| *n > 0));
-        Self { task, categories: Categories::new(categories), splits: BTreeSet::new(), n_keypoints }
+        let categories = Categories::of(schema);
+        let mut n_keypoints = categories.list().into_iter().map(|it| it.keypoints.len());
+        let n_keypoints = n_keypoints.find(|n| *n > 0);
+        Self { task, categories, splits: BTreeSet::new(), n_keypoints }
     }
 
     /// The line of an object; `None` if it is left out.
@@ -220,14 +219,6 @@ fn shares(line: &mut String, points: &[[f64; 2]], [width, height]: [f64; 2]) {
 }
 
 impl Layout for YoloWriter {
-    fn image_folder(&self, split: Option<&str>) -> String {
-        split.map_or_else(|| "images/".to_owned(), |split| format!("images/{split}/"))
-    }
-
-    fn holds(&self, _: &Schema, _: usize) -> bool {
-        false
-    }
-
     fn write(
         &mut self,
         sample: &Labelled<'_>,
