@@ -1,5 +1,65 @@
-//! Tables of labels as other tools write them.
+//! Tables of labels: of folders of splits, of packed datasets, and as other tools write them.
 use super::*;
+
+#[test]
+fn tables_of_folders_of_splits_are_one_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("im");
+    tree(&root, &["train/1.png", "train/2.png", "test/3.png"]);
+    let lines = "{\"file_name\": \"1.png\", \"text\": \"a\"}\n{\"file_name\": \"2.png\"}\n";
+    write(
+        &root,
+        &[
+            ("train/metadata.jsonl", lines),
+            ("test/metadata.jsonl", "{\"file_name\": \"3.png\", \"text\": \"c\"}\n"),
+        ],
+    );
+    let said = ok(&[&"pack", &root, &folder.path().join("n.wds"), &"--layout", &"folder"]);
+    assert!(said.contains("train/metadata.jsonl") && said.contains("--labels"), "{said}");
+    let out = folder.path().join("o.wds");
+    let said = ok(&[&"pack", &root, &out, &"--labels", &root]);
+    assert!(said.contains("column `text`: 1 line has none, which is empty"), "{said}");
+    let reader = fdconvert_reader::open(&out).unwrap();
+    let sample = reader.get(2).unwrap();
+    assert_eq!(
+        (sample.key.as_str(), &sample.values[1]),
+        ("train/2.png", &Value::Text(String::new()))
+    );
+    assert_eq!(reader.splits().len(), 2);
+}
+
+#[test]
+fn packed_datasets_are_relabelled_by_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    tree(&at("d"), &["cat/1.png", "cat/2.png", "dog/3.png"]);
+    ok(&[&"pack", &at("d"), &at("o.wds")]);
+    let labels = |dataset: &Path| {
+        let reader = fdconvert_reader::open(dataset).unwrap();
+        let names = reader.schema().fields[1].class_names.clone().unwrap();
+        let label = |index| names[reader.label(index).unwrap().unwrap() as usize].clone();
+        (names.to_vec(), (0..reader.len()).map(label).collect::<Vec<_>>())
+    };
+    for (out, label, names) in
+        [("1.wds", "dog", vec!["cat", "dog"]), ("2.beton", "cow", vec!["cat", "cow", "dog"])]
+    {
+        fs::write(at("fix.csv"), format!("path,label\ncat/2.png,{label}\n")).unwrap();
+        let said = ok(&[&"pack", &at("o.wds"), &at(out), &"--labels", &at("fix.csv")]);
+        assert!(said.contains("1 of 3 samples have values of `labels`"), "{said}");
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        let expected = ["cat", label, "dog"].map(str::to_owned).to_vec();
+        assert_eq!(labels(&at(out)), (names, expected));
+    }
+    fs::write(at("fix.csv"), "path,label\ncat/9.png,dog\n").unwrap();
+    let said = fails(&[&"pack", &at("o.wds"), &at("3.wds"), &"--labels", &at("fix.csv")]);
+    assert!(said.contains("`cat/9.png`") && said.contains("such as `cat/1.png`"), "{said}");
+    fs::write(at("fix.csv"), "path,score\ncat/1.png,0.5\n").unwrap();
+    let said = fails(&[&"pack", &at("o.wds"), &at("3.wds"), &"--labels", &at("fix.csv")]);
+    assert!(said.contains("`score` is a new field"), "{said}");
+    fs::write(at("a.json"), "{}").unwrap();
+    let said = fails(&[&"pack", &at("o.wds"), &at("3.wds"), &"--labels", &at("a.json")]);
+    assert!(said.contains("packed already"), "{said}");
+}
 
 /// Packs images of 20x15 with this table.
 fn pack(status: i32, name: &str, text: &str, more: &[&str]) -> (String, Vec<String>) {
