@@ -4,7 +4,8 @@
 use crate::{
     dataset::{Datasets, Located},
     order::{
-        Buckets, Classes, Order, Owners, Permutation, Place, Sampler, Sampling, State, Stratum,
+        BucketNumbers, Classes, Order, Owners, Permutation, Place, Sampler, Sampling, State,
+        Stratum,
     },
     supply::{CachePolicy, Candidates, Choice, Method, Owned},
 };
@@ -31,8 +32,8 @@ pub(crate) struct Groups {
     method: Option<&'static dyn Method>,
     /// The owner of each sample, if rows are assigned by owner, and the bytes of all owned samples.
     owned: Option<(Arc<Owners>, u64)>,
-    /// The bucket of each sample, if batches are of several sizes.
-    buckets: Option<Arc<Buckets>>,
+    /// The number of each sample's bucket, if batches are of several sizes.
+    buckets: Option<Arc<BucketNumbers>>,
 }
 
 struct Group {
@@ -163,7 +164,7 @@ impl Groups {
             (first..end).map(|id| bucket(group.at(datasets, id))).collect::<Vec<_>>()
         });
         let of = of.concat();
-        Ok(Self { buckets: Some(Arc::new(Buckets::new(of, n_buckets)?)), ..self })
+        Ok(Self { buckets: Some(Arc::new(BucketNumbers::new(of, n_buckets)?)), ..self })
     }
 
     /// Returns the order of an epoch, with buckets in runs of that many samples.

@@ -2,7 +2,7 @@
 //! samples, and a [`TransformList`] changes images as `torchvision.transforms.v2` does.
 
 pub use crate::order::{
-    Assignment, Batching, Buckets, Classes, Cursor, Moved, Order, Owners, Permutation, Place,
+    Assignment, Batching, BucketNumbers, Classes, Cursor, Moved, Order, Owners, Permutation, Place,
     Places, Row, Slot, Step, Steps, Stratum, Worker, assign,
 };
 pub use crate::transform::{

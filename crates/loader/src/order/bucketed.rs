@@ -18,9 +18,9 @@ use fdconvert_core::{Error, Result};
 use std::{ops::Range, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The bucket of each sample, by the numbers of the samples among those of all strata.
+/// The number of each sample's bucket, by the numbers of the samples among those of all strata.
 #[derive(Debug)]
-pub struct Buckets {
+pub struct BucketNumbers {
     of: Vec<u16>,
     n_buckets: u16,
     fingerprint: u64,
@@ -47,8 +47,8 @@ pub(crate) struct Runs {
     n_samples: u64,
 }
 
-impl Buckets {
-    /// Creates buckets of samples: `of` has a number below `n_buckets` for each.
+impl BucketNumbers {
+    /// Takes the numbers of all samples' buckets, each below `n_buckets`.
     ///
     /// # Errors
     /// `Usage` for a number that is too large, for no bucket, and for 2^32 samples or more.

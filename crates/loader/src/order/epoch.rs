@@ -1,7 +1,7 @@
 //! The order of one epoch.
 use super::{
     balanced::{Balanced, Classes},
-    bucketed::{Bucketed, Buckets, Runs},
+    bucketed::{BucketNumbers, Bucketed, Runs},
     key::{Purpose, derive},
     line::Line,
     list::Listed,
@@ -39,7 +39,7 @@ const AHEAD: u64 = 32;
 pub struct Order {
     sampler: Sampler,
     drawn: Drawn,
-    buckets: Option<(Arc<Buckets>, Arc<Bucketed>)>,
+    buckets: Option<(Arc<BucketNumbers>, Arc<Bucketed>)>,
     n_samples: u64,
     epoch: u64,
 }
@@ -105,7 +105,7 @@ impl Order {
     ///
     /// # Errors
     /// `Usage` for buckets of other samples, and for 2^32 draws or more.
-    pub fn in_buckets(self, buckets: Arc<Buckets>, len: u64) -> Result<Self> {
+    pub fn in_buckets(self, buckets: Arc<BucketNumbers>, len: u64) -> Result<Self> {
         if buckets.n_samples() != self.sampler.n_all() {
             let (n, n_all) = (buckets.n_samples(), self.sampler.n_all());
             return Err(Error::usage("sizes", format!("buckets of {n} samples for {n_all}")));

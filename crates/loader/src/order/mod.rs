@@ -155,7 +155,7 @@
 //! | `list.rs` | [`SampleList`] |
 //! | `kept.rs` | what is made for one epoch |
 //! | `epoch.rs` | [`Order`], [`Place`], [`Places`] |
-//! | `bucketed.rs` | [`Buckets`]: steps of one bucket each |
+//! | `bucketed.rs` | [`BucketNumbers`]: steps of one bucket each |
 //! | `steps.rs` | [`World`], [`Last`], [`Batching`], [`Steps`], [`Row`] |
 //! | `owners.rs` | [`Owners`]: the cache of each sample |
 //! | `assign.rs` | [`assign`]: the rows of a step to the owners of their samples |
@@ -187,7 +187,7 @@ pub(crate) use sampler::Sampler;
 
 pub use assign::{Assignment, Moved, assign};
 pub use balanced::Classes;
-pub use bucketed::Buckets;
+pub use bucketed::BucketNumbers;
 pub use cursor::{Cursor, Step, Worker};
 pub use epoch::{Order, Place, Places};
 pub use list::SampleList;

@@ -1,7 +1,7 @@
 //! A sampling with all that it needs: what the epochs of a run have in common.
 use super::{
     balanced::{Balanced, Classes},
-    bucketed::Buckets,
+    bucketed::BucketNumbers,
     cursor::of_dataset,
     epoch::{Drawn, Order},
     kept::Kept,
@@ -235,7 +235,7 @@ impl Sampler {
     /// Returns the state before the first step of an epoch, without its list.
     pub(crate) fn start(
         &self,
-        buckets: Option<&Buckets>,
+        buckets: Option<&BucketNumbers>,
         dataset: u64,
         epoch: u64,
         global_batch: u32,

@@ -1,5 +1,6 @@
 use crate::order::{
-    Batching, Buckets, Cursor, Last, Order, Place, Row, Sampling, State, Steps, Stratum, World,
+    Batching, BucketNumbers, Cursor, Last, Order, Place, Row, Sampling, State, Steps, Stratum,
+    World,
 };
 use proptest::{collection::vec, prelude::*};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ fn order(buckets: &[u16], sampling: &Sampling, epoch: u64, len: u64) -> Order {
     let n = buckets.len() as u64;
     let strata = vec![Stratum::whole(n / 3), Stratum::whole(n - n / 3)];
     let plain = Order::new(strata, sampling, 7, epoch).unwrap();
-    let buckets = Arc::new(Buckets::new(buckets.to_vec(), 5).unwrap());
+    let buckets = Arc::new(BucketNumbers::new(buckets.to_vec(), 5).unwrap());
     plain.in_buckets(buckets, len).unwrap()
 }
 
@@ -154,10 +155,10 @@ fn incomplete_runs_are_dropped_and_filled_up_as_asked() {
 
 #[test]
 fn buckets_that_fit_nothing_are_refused() {
-    assert!(Buckets::new(vec![0, 1], 1).is_err());
-    assert!(Buckets::new(vec![], 0).is_err());
+    assert!(BucketNumbers::new(vec![0, 1], 1).is_err());
+    assert!(BucketNumbers::new(vec![], 0).is_err());
     let order = Order::new(vec![Stratum::whole(3)], &Sampling::Shuffle, 1, 0).unwrap();
-    let buckets = |of: &[u16]| Arc::new(Buckets::new(of.to_vec(), 2).unwrap());
+    let buckets = |of: &[u16]| Arc::new(BucketNumbers::new(of.to_vec(), 2).unwrap());
     assert!(order.clone().in_buckets(buckets(&[0, 1]), 2).is_err());
     let one = order.clone().in_buckets(buckets(&[0, 1, 1]), 2).unwrap();
     let other = order.clone().in_buckets(buckets(&[1, 1, 1]), 2).unwrap();
