@@ -257,6 +257,10 @@ fn lzw(stored: &[u8], out: &mut [u8]) -> Result<(), String> {
 }
 
 fn deflate(stored: &[u8], out: &mut [u8]) -> Result<(), String> {
+    // Half the time of the other one, which also reads streams that are longer or cut.
+    if libdeflater::Decompressor::new().zlib_decompress(stored, out) == Ok(out.len()) {
+        return Ok(());
+    }
     let mut decoder = Decompress::new(true);
     loop {
         let (read, written) = (decoder.total_in() as usize, decoder.total_out() as usize);
