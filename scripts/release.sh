@@ -34,7 +34,7 @@ for machine in x86_64 aarch64; do
   # In folders of their own: maturin and cargo-zigbuild name different linkers.
   CARGO_TARGET_DIR=$work/wheel maturin build --release --locked --zig --target "$target" \
     --compatibility "manylinux_${glibc/./_}" --out "$out"
-  CARGO_TARGET_DIR=$work/command cargo zigbuild --release --locked --target "$target.$glibc" \
+  CARGO_TARGET_DIR=$work/command cargo zigbuild --release --locked --features avif,jxl --target "$target.$glibc" \
     --package fdconvert-cli --bin fdconvert
   name=fdconvert-$version-$target
   rm -rf "${work:?}/$name"

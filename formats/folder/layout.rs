@@ -15,7 +15,7 @@ pub(crate) const META: &str = "fdconvert.json";
 const MAX_NAME_BYTES: usize = 255;
 
 /// Lower-case extensions of images, with the codec that each one promises.
-const EXTENSIONS: [(&str, Codec); 12] = [
+const EXTENSIONS: [(&str, Codec); 15] = [
     ("jpg", Codec::Jpeg),
     ("jpeg", Codec::Jpeg),
     ("jpe", Codec::Jpeg),
@@ -28,6 +28,9 @@ const EXTENSIONS: [(&str, Codec); 12] = [
     ("tif", Codec::Tiff),
     ("tiff", Codec::Tiff),
     ("gif", Codec::Gif),
+    ("avif", Codec::Avif),
+    ("avifs", Codec::Avif),
+    ("jxl", Codec::Jxl),
 ];
 
 /// Returns the codec that the extension of a file name promises; `None` for a name that is no

@@ -66,8 +66,17 @@ pub struct Range {
 }
 
 /// Codes on disk, by position: 0 is "no image".
-const CODECS: [Codec; 7] =
-    [Codec::Jpeg, Codec::Png, Codec::Bmp, Codec::Webp, Codec::Tiff, Codec::Gif, Codec::Raw];
+const CODECS: [Codec; 9] = [
+    Codec::Jpeg,
+    Codec::Png,
+    Codec::Bmp,
+    Codec::Webp,
+    Codec::Tiff,
+    Codec::Gif,
+    Codec::Raw,
+    Codec::Avif,
+    Codec::Jxl,
+];
 
 impl Region {
     /// Returns the stored record.

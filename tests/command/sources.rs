@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{fails, names, ok, tree};
+use fdconvert_testkit::fixtures::fixture;
 use serde_json::Value;
 use std::{fs, os::unix::fs::symlink, path::Path};
 
@@ -17,10 +18,10 @@ fn class_names(dataset: &Path) -> Value {
 fn what_is_left_out_is_counted_in_summary_json_and_record() {
     let folder = tempfile::tempdir().unwrap();
     let (root, out) = (folder.path().join("photos"), folder.path().join("o.wds"));
-    tree(&root, &["a/1.png", "a/2.png", "a/x.AVIF", "a/notes.txt", "a/README", "a/.hidden.png"]);
+    tree(&root, &["a/1.png", "a/2.png", "a/x.HEIC", "a/notes.txt", "a/README", "a/.hidden.png"]);
     tree(folder.path(), &["elsewhere/3.png"]);
     symlink(folder.path().join("elsewhere"), root.join("b")).unwrap();
-    let note = "3 files ignored (.avif 1, .txt 1, no extension 1), 1 hidden name, 1 link not \
+    let note = "3 files ignored (.heic 1, .txt 1, no extension 1), 1 hidden name, 1 link not \
                 followed";
     assert!(ok(&[&"pack", &root, &out]).contains(note));
     assert!(ok(&[&"inspect", &out]).contains(note));
@@ -121,4 +122,40 @@ fn requests_that_would_do_something_else_are_refused_with_the_cure() {
     assert_eq!(names(&root), ["a", "b"]);
     let said = ok(&[&"pack", source, &out("plain")]);
     assert!(said.contains("folder (by default)"), "{said}");
+}
+
+/// AVIFs and JPEG XLs are images of a folder: stored as they are, and decoded where the build can.
+#[test]
+fn avif_and_jpeg_xl_are_kept_and_decoded() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("photos");
+    for (class, name) in [("a", "420-full.avif"), ("a", "lossy.jxl"), ("b", "turned-6.avif")] {
+        fs::create_dir_all(root.join(class)).unwrap();
+        fs::copy(fixture("codecs").join(name), root.join(class).join(name)).unwrap();
+    }
+    let decodes = cfg!(all(feature = "avif", feature = "jxl"));
+    for format in ["wds", "mds", "parquet"] {
+        let (out, back) =
+            (folder.path().join(format), folder.path().join(format!("{format}-back")));
+        let said = ok(&[&"pack", &root, &out, &"--format", &format]);
+        assert_eq!(said.contains("cannot be decoded by fdconvert"), !decodes, "{said}");
+        ok(&[&"unpack", &out, &back]);
+        for path in ["a/420-full.avif", "a/lossy.jxl", "b/turned-6.avif"] {
+            assert_eq!(fs::read(back.join(path)).unwrap(), fs::read(root.join(path)).unwrap());
+        }
+        let shown = json(&ok(&[&"inspect", &out, &"--json"])).to_string();
+        assert!(shown.contains("avif") && shown.contains("jxl"), "{shown}");
+        let deep: [&dyn AsRef<std::ffi::OsStr>; 3] = [&"verify", &out, &"--deep"];
+        let said = if decodes { ok(&deep) } else { fails(&deep) };
+        assert_eq!(said.contains("this build cannot decode AVIF"), !decodes, "{said}");
+    }
+    let beton = folder.path().join("o.beton");
+    if decodes {
+        let said = ok(&[&"pack", &root, &beton]);
+        assert!(said.contains("1 turned upright"), "{said}");
+        ok(&[&"verify", &beton, &"--deep"]);
+    } else {
+        let said = fails(&[&"pack", &root, &beton]);
+        assert!(said.contains("420-full.avif") && said.contains("--features avif"), "{said}");
+    }
 }

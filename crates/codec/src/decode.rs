@@ -7,9 +7,10 @@ use crate::{
     lossless::decode_png,
     other::decode_other,
     region::whole,
+    support::{lacking, not_decoded},
     tiff::decode_tiff,
 };
-use fdconvert_core::probe::{check_complete, not_decoded};
+use fdconvert_core::probe::check_complete;
 use fdconvert_core::{Codec, Encoded, Error, Image, ImageHeader, Limits, Pixels, Result};
 
 /// Decodes images of every codec to 8 bits and 1 (gray), 3 (RGB) or 4 (RGBA) channels.
@@ -147,11 +148,16 @@ impl Decoder {
             Codec::Jpeg => self.jpeg.decode(bytes, header, entry_points, out),
             Codec::Png => decode_png(bytes, header, limits, &mut self.scratch, out),
             Codec::Tiff => decode_tiff(bytes, header, limits, &mut self.jpeg, out),
+            #[cfg(feature = "avif")]
+            Codec::Avif => crate::avif::decode_avif(bytes, header, limits, out),
+            #[cfg(feature = "jxl")]
+            Codec::Jxl => crate::jxl::decode_jxl(bytes, header, limits, &mut self.scratch, out),
             Codec::Raw => {
                 out.clear();
                 out.extend_from_slice(bytes);
                 Ok((header.color.channels(), Notes::NONE))
             }
+            codec if lacking(codec).is_some() => Err(lacking(codec).unwrap_or_default()),
             _ => decode_other(bytes, header, limits, &mut self.scratch, out),
         }
     }

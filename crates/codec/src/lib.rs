@@ -34,6 +34,8 @@
 //!
 //! Deliberately absent: files, threads, and fast but inaccurate DCTs and scalings.
 
+#[cfg(feature = "avif")]
+mod avif;
 mod bands;
 mod bilevel;
 mod bmp;
@@ -44,6 +46,8 @@ mod encode;
 mod gif;
 mod guard;
 mod jpeg;
+#[cfg(feature = "jxl")]
+mod jxl;
 mod levels;
 mod lossless;
 mod metadata;
@@ -54,6 +58,7 @@ mod policy;
 mod region;
 mod sheet;
 mod size;
+mod support;
 mod thumbnail;
 mod tiff;
 
@@ -75,4 +80,5 @@ pub use policy::{
 pub use region::{Part, Wanted};
 pub use sheet::ContactSheet;
 pub use size::Size;
+pub use support::{not_decoded, unsupported};
 pub use thumbnail::{Reduced, Thumbnailer, shrink_while};

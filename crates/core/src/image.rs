@@ -20,6 +20,10 @@ pub enum Codec {
     Tiff,
     /// GIF (its first frame).
     Gif,
+    /// AVIF: AV1 in a HEIF.
+    Avif,
+    /// JPEG XL, bare or in its container.
+    Jxl,
     /// Interleaved 8-bit samples, row-major, without header or padding. One or three channels,
     /// determined by the length: `width * height * channels` bytes.
     Raw,
@@ -27,8 +31,17 @@ pub enum Codec {
 
 impl Codec {
     /// Every codec, in a fixed order.
-    pub const ALL: [Self; 7] =
-        [Self::Jpeg, Self::Png, Self::Bmp, Self::Webp, Self::Tiff, Self::Gif, Self::Raw];
+    pub const ALL: [Self; 9] = [
+        Self::Jpeg,
+        Self::Png,
+        Self::Bmp,
+        Self::Webp,
+        Self::Tiff,
+        Self::Gif,
+        Self::Avif,
+        Self::Jxl,
+        Self::Raw,
+    ];
 
     /// Returns the usual file extension, which is also the name on the command line and in reports.
     #[must_use]
@@ -40,6 +53,8 @@ impl Codec {
             Self::Webp => "webp",
             Self::Tiff => "tif",
             Self::Gif => "gif",
+            Self::Avif => "avif",
+            Self::Jxl => "jxl",
             Self::Raw => "raw",
         }
     }
@@ -54,6 +69,8 @@ impl Codec {
             "webp" => Self::Webp,
             "tif" | "tiff" => Self::Tiff,
             "gif" => Self::Gif,
+            "avif" | "avifs" => Self::Avif,
+            "jxl" => Self::Jxl,
             _ => return None,
         })
     }
@@ -114,7 +131,7 @@ pub struct ImageHeader {
     pub height: u32,
     /// Meaning of the channels.
     pub color: Color,
-    /// Bits per channel: 1, 2, 4, 8, 12 or 16.
+    /// Bits per channel: 1 to 32.
     pub bits: u8,
     /// EXIF orientation, 1 to 8; 1 is upright. Decoders have to apply it.
     pub orientation: u8,

@@ -78,7 +78,7 @@ pub use lanes::LanesImage;
 pub use limits::{Limits, MaxDecompressed};
 pub use option::{OptionName, OptionRef, Setting};
 pub use options::{FormatOption, OptionKind, OptionValues};
-pub use panics::caught;
+pub use panics::{caught, confined, panic_message};
 pub use provenance::{Provenance, Skipped};
 pub use random::{GOLDEN, KeyedRandom, mix};
 pub use reader::{Drawn, Extent, Generated, Reader};

@@ -7,11 +7,11 @@ use crate::{
     replaced::AsOpened,
     sources::opening,
 };
-use fdconvert_codec::{Decoder, Region};
+use fdconvert_codec::{Decoder, Region, unsupported};
 use fdconvert_core::{
     Class, Codec, Encoded, Error, Limits, Reader, Remark, Result, Sample, SplitChoice, Value,
     check_json, option,
-    probe::{bands_only, probe, unsupported},
+    probe::{bands_only, probe},
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::threads;

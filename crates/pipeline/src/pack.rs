@@ -9,10 +9,10 @@ use crate::{
     tally::Tally,
     whole::{AsFiles, check as check_further},
 };
-use fdconvert_codec::{Encode, Form, Nanos, Notes, Policy, Worker};
+use fdconvert_codec::{Encode, Form, Nanos, Notes, Policy, Worker, unsupported};
 use fdconvert_core::{
     Codec, Encoded, Error, Format, Image, Result, Sample, Shard, ShardSummary, ShardWriter,
-    Skipped, Source, Value, check_json, option, probe::unsupported,
+    Skipped, Source, Value, check_json, option,
 };
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},

@@ -14,6 +14,7 @@ from loading import SMALL
 
 EXIF = b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0"
 FORMATS = ["wds", "mds", "parquet"]
+CODECS = Path(__file__).parents[3] / "tests" / "fixtures" / "codecs"
 
 
 def png(pixels: Any, exif: bytes = b"", *, behind: bool = False) -> bytes:
@@ -114,6 +115,35 @@ def test_datasets_and_loaders_turn_every_codec(turned: Path, tmp_path: Path, for
     loader = fdconvert.Loader(source, batch_size=5, transform=SMALL, sampling=fdconvert.Sequential())
     for images, _ in loader:
         assert all(is_upright(np.asarray(image)) for image in images)
+
+
+@pytest.mark.filterwarnings("ignore:.*more than 8 bits")
+@pytest.mark.parametrize("format", ["folder", *FORMATS])
+def test_avif_and_jpeg_xl_are_loaded_as_others_show_them(tmp_path: Path, format: str) -> None:
+    names = ["444-full.avif", "turned-6.avif", "10-bits.avif", "lossy.jxl", "jpeg.jxl"]
+    source, seen = tmp_path / "photos", tmp_path / "seen"
+    for folder, ending in [(source, ""), (seen, ".png")]:
+        (folder / "a").mkdir(parents=True)
+        for name in names:
+            data = (CODECS / f"{name}{ending}").read_bytes()
+            (folder / "a" / f"{name}{ending}").write_bytes(data)
+            levels = np.asarray(fdconvert.decode(data, orient=True)).astype(int)
+            shown = np.asarray(fdconvert.decode((CODECS / f"{name}.png").read_bytes())).astype(int)
+            assert np.abs(levels - shown).max() <= 1, name
+    if format != "folder":
+        packed, source = source, tmp_path / "packed"
+        fdconvert.pack(packed, source, format=format)
+        fdconvert.verify(source, deep=True)
+    order = fdconvert.Sequential()
+    loaders = [
+        fdconvert.Loader(folder, batch_size=5, transform=SMALL, sampling=order)
+        for folder in (source, seen)
+    ]
+    for (images, _), (due, _) in zip(*loaders, strict=True):
+        both = zip(np.asarray(images), np.asarray(due), sorted(names), strict=True)
+        for image, other, name in both:
+            difference = np.abs(image.astype(int) - other.astype(int))
+            assert difference.max() <= 2, name
 
 
 def test_a_mask_is_turned_as_its_image(tmp_path: Path) -> None:

@@ -350,7 +350,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
         [{"image": b"text"}],
         {"schema": {"image": "image"}},
         "sample `00000000`: field `image`: expected an image, got 4 bytes; not an image of a known"
-        ' kind (JPEG, PNG, BMP, WebP, TIFF, GIF): it starts with the text "text"',
+        ' kind (JPEG, PNG, BMP, WebP, TIFF, GIF, AVIF, JPEG XL): it starts with the text "text"',
     ),
     "another kind": (
         [(IMAGE, 1), (IMAGE, "a")],

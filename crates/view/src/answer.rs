@@ -31,6 +31,7 @@ pub(crate) enum Shown {
     Bmp,
     Webp,
     Gif,
+    Avif,
 }
 
 impl Shown {
@@ -42,6 +43,7 @@ impl Shown {
             Codec::Bmp => Self::Bmp,
             Codec::Webp => Self::Webp,
             Codec::Gif => Self::Gif,
+            Codec::Avif => Self::Avif,
             _ => return None,
         })
     }
@@ -53,6 +55,7 @@ impl Shown {
             Self::Bmp => "image/bmp",
             Self::Webp => "image/webp",
             Self::Gif => "image/gif",
+            Self::Avif => "image/avif",
         }
     }
 }

@@ -172,6 +172,8 @@ fn by_image(name: &str) -> &'static str {
         Some(Codec::Bmp) => "image/bmp",
         Some(Codec::Gif) => "image/gif",
         Some(Codec::Tiff) => "image/tiff",
+        Some(Codec::Avif) => "image/avif",
+        Some(Codec::Jxl) => "image/jxl",
         _ => "image/*",
     }
 }

@@ -9,8 +9,8 @@
 //!   a position, and any data after the end of the image, which may be a second image with its
 //!   metadata.
 //!
-//! Deliberately absent: TIFF, in which metadata and pixels share one directory. Such images must be
-//! re-encoded.
+//! Deliberately absent: removing from a TIFF, in which metadata and pixels share one directory, from an
+//! AVIF, whose items are found by their offsets, and from a JPEG XL. Such images must be re-encoded.
 
 mod edits;
 mod exif;
@@ -26,7 +26,7 @@ use crate::Notes;
 use edits::Edits;
 use fdconvert_core::{
     Codec,
-    probe::{exif_orientation, probe, starts_exif},
+    probe::{BoxedMetadata, boxed_metadata, exif_orientation, probe, starts_exif},
 };
 
 /// Metadata of an image.
@@ -124,6 +124,9 @@ fn strip_once(bytes: &[u8], codec: Codec, kinds: Metadata) -> Result<Option<Stri
     if kinds.is_empty() || matches!(codec, Codec::Bmp | Codec::Raw) {
         return Ok(None);
     }
+    if must_be_encoded_again(codec) {
+        return Err(format!("metadata cannot be taken out of a {}", codec.extension()));
+    }
     let turns = turns(bytes, codec)?;
     let mut judge = |block: &Block<'_>| match verdict(block, kinds, turns, &mut notes) {
         Verdict::Stays => {}
@@ -143,6 +146,11 @@ fn strip_once(bytes: &[u8], codec: Codec, kinds: Metadata) -> Result<Option<Stri
         webp::mend_header(&mut stripped);
     }
     Ok(Some(Stripped { bytes: stripped, notes }))
+}
+
+/// Returns true if metadata cannot be taken out of the bytes of such images.
+pub(crate) fn must_be_encoded_again(codec: Codec) -> bool {
+    matches!(codec, Codec::Tiff | Codec::Avif | Codec::Jxl)
 }
 
 /// Refuses results that a reader would take for another image, or for none, as may happen with
@@ -191,8 +199,28 @@ fn walk(bytes: &[u8], codec: Codec, see: &mut dyn FnMut(&Block<'_>)) -> Result<u
         Codec::Png => png::walk(bytes, see),
         Codec::Webp => webp::walk(bytes, see),
         Codec::Gif => gif::walk(bytes, see),
+        Codec::Avif | Codec::Jxl => {
+            see_boxed(bytes, codec, see);
+            Ok(bytes.len())
+        }
         Codec::Bmp | Codec::Raw => Ok(bytes.len()),
-        other => Err(format!("metadata cannot be taken out of a {}", other.extension())),
+        other => Err(format!("metadata cannot be found in a {}", other.extension())),
+    }
+}
+
+/// Shows EXIF and XMP that can only be read.
+fn see_boxed(bytes: &[u8], codec: Codec, see: &mut dyn FnMut(&Block<'_>)) {
+    let range = 0..bytes.len();
+    for found in boxed_metadata(bytes, codec) {
+        let (kind, content) = match &found {
+            BoxedMetadata::Exif(tiff) => {
+                (Metadata::EXIF, tiff.as_deref().map_or(Content::Opaque, Content::Exif))
+            }
+            BoxedMetadata::Xmp(packet) => {
+                (Metadata::XMP, packet.as_deref().map_or(Content::Opaque, Content::Xmp))
+            }
+        };
+        see(&Block { range: range.clone(), kind, content, frame: no_frame, bytes });
     }
 }
 

@@ -10,13 +10,12 @@ use crate::{
     claim::{claim, claim_pixels},
     convert,
     jpeg::to_baseline,
-    metadata::strip_metadata,
+    metadata::{must_be_encoded_again, strip_metadata},
     orient::orient_into,
     region::whole,
+    support::not_decoded,
 };
-use fdconvert_core::probe::{
-    Ending, bands_only, check_complete, has_pages, is_animated, not_decoded,
-};
+use fdconvert_core::probe::{Ending, bands_only, check_complete, has_pages, is_animated};
 use fdconvert_core::{
     Codec, Color, Encoded, Error, Format, Image, ImageHeader, Pixels, Result, option,
 };
@@ -141,7 +140,7 @@ impl Policy {
     /// cut out of their bytes.
     #[must_use]
     pub fn must_decode(&self, codec: Codec) -> bool {
-        !self.strip.is_empty() && codec == Codec::Tiff
+        !self.strip.is_empty() && must_be_encoded_again(codec)
     }
 
     /// Keeps the bytes, after the checks that need no decoding.
@@ -156,6 +155,8 @@ impl Policy {
         let mut notes = Notes::KEPT
             | Notes::ROTATION_LEFT.when(header.orientation > 1)
             | Notes::DEPTH_KEPT.when(header.bits > 8);
+        let ending = check_complete(&encoded.bytes, header);
+        let ending = ending.map_err(|what| Error::sample(key, what))?;
         if bands_only(&encoded.bytes, header).is_some() {
             return self.keep_bands(key, encoded, header, worker);
         }
@@ -171,8 +172,6 @@ impl Policy {
             let notes = notes.without(Notes::DEPTH_KEPT) | Notes::NOT_DECODED;
             return self.strip(key, Outcome { encoded, notes, nanos });
         }
-        let ending = check_complete(&encoded.bytes, header);
-        let ending = ending.map_err(|what| Error::sample(key, what))?;
         let left_out = Notes::COEFFICIENTS_LEFT_OUT.when(ending == Ending::CoefficientsLeftOut);
         self.check_strict(key, left_out)?;
         notes |= left_out;
@@ -210,8 +209,6 @@ impl Policy {
         worker: &mut Worker,
     ) -> Result<Outcome> {
         let mut nanos = Nanos::default();
-        let complete = check_complete(&encoded.bytes, header);
-        complete.map_err(|what| Error::sample(key, what))?;
         if self.check == Check::Pixels {
             let mut values = worker.take();
             timed(&mut nanos.decode, || {

@@ -5,6 +5,7 @@ mod bilevel;
 mod common;
 mod entry_points;
 mod ffcv;
+mod heif_jxl;
 mod levels;
 mod metadata;
 mod mixture;

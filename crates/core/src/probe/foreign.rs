@@ -1,51 +1,38 @@
 //! Unsupported kinds of images, by their first bytes and file names.
-use crate::bytes::array_at;
+use super::avif::is_branded;
 
 /// An unsupported kind of image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Foreign {
-    /// AV1 in a HEIF container.
-    Avif,
     /// HEVC and others in a HEIF container, as phones store them.
     Heic,
-    /// JPEG XL, bare or in its container.
-    JpegXl,
 }
 
-/// The start of a JPEG XL in its container (ISO/IEC 18181-2).
-const JXL_BOX: &[u8] = b"\0\0\0\x0cJXL \r\n\x87\n";
-/// A bare JPEG XL (ISO/IEC 18181-1).
-const JXL_BARE: &[u8] = b"\xff\x0a";
-
 impl Foreign {
-    /// Detects the kind from the first bytes.
+    /// Detects the kind from the first bytes, which are not those of an AVIF.
     pub(crate) fn sniff(bytes: &[u8]) -> Option<Self> {
-        if bytes.starts_with(JXL_BOX) || bytes.starts_with(JXL_BARE) {
-            return Some(Self::JpegXl);
-        }
-        if array_at(bytes, 4) != Some(*b"ftyp") {
-            return None;
-        }
-        // The major brand; files with several brands list the others after it.
-        match &array_at::<4>(bytes, 8)? {
-            b"avif" | b"avis" => Some(Self::Avif),
-            b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"hevx" => Some(Self::Heic),
-            b"mif1" | b"mif2" | b"msf1" => {
-                let brands = bytes.get(16..bytes.len().min(64)).unwrap_or_default();
-                let is_av1 = brands.chunks_exact(4).any(|brand| brand == b"avif");
-                Some(if is_av1 { Self::Avif } else { Self::Heic })
-            }
-            _ => None,
-        }
+        let is_heif = is_branded(bytes, |brand| {
+            matches!(
+                brand,
+                b"heic"
+                    | b"heix"
+                    | b"heim"
+                    | b"heis"
+                    | b"hevc"
+                    | b"hevx"
+                    | b"mif1"
+                    | b"mif2"
+                    | b"msf1"
+            )
+        });
+        is_heif.then_some(Self::Heic)
     }
 
     /// Returns the kind for a file extension, without its dot, in any case.
     #[must_use]
     pub fn from_extension(extension: &str) -> Option<Self> {
         match extension.to_ascii_lowercase().as_str() {
-            "avif" | "avifs" => Some(Self::Avif),
             "heic" | "heif" | "hif" => Some(Self::Heic),
-            "jxl" => Some(Self::JpegXl),
             _ => None,
         }
     }
@@ -54,23 +41,16 @@ impl Foreign {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Avif => "AVIF",
             Self::Heic => "HEIC",
-            Self::JpegXl => "JPEG XL",
         }
     }
 
     /// Returns a command that converts a file to a supported format, using a tool of its reference
-    /// library. A JPEG XL made from a JPEG is restored to that JPEG, byte for byte.
+    /// library.
     #[must_use]
     pub fn cure(self) -> &'static str {
         match self {
-            Self::Avif => "`avifdec photo.avif photo.png` (libavif)",
             Self::Heic => "`heif-convert photo.heic photo.png` (libheif)",
-            Self::JpegXl => {
-                "`djxl photo.jxl photo.jpg` if it was made of a JPEG, else \
-                 `djxl photo.jxl photo.png` (libjxl)"
-            }
         }
     }
 }
@@ -141,19 +121,20 @@ pub(super) fn told(bytes: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Codec, probe::sniff};
 
     #[test]
     fn brands_tell_them_apart() {
         let boxed = |brands: &[u8]| [b"\0\0\0\x20ftyp", brands].concat();
-        assert_eq!(Foreign::sniff(&boxed(b"avif\0\0\0\0mif1")), Some(Foreign::Avif));
         assert_eq!(Foreign::sniff(&boxed(b"heic\0\0\0\0mif1")), Some(Foreign::Heic));
-        assert_eq!(Foreign::sniff(&boxed(b"mif1\0\0\0\0mif1avif")), Some(Foreign::Avif));
         assert_eq!(Foreign::sniff(&boxed(b"mif1\0\0\0\0mif1heic")), Some(Foreign::Heic));
         assert_eq!(Foreign::sniff(&boxed(b"isom\0\0\0\0mp41")), None);
-        assert_eq!(Foreign::sniff(JXL_BOX), Some(Foreign::JpegXl));
-        assert_eq!(Foreign::sniff(b"\xff\x0a\x00"), Some(Foreign::JpegXl));
+        for brands in [b"avif\0\0\0\0mif1miaf", b"mif1\0\0\0\0mif1avif"] {
+            assert_eq!(sniff(&boxed(brands)), Some(Codec::Avif));
+        }
+        assert_eq!(sniff(&boxed(b"heic\0\0\0\0mif1")), None);
         for cut in 0..12 {
-            assert_eq!(Foreign::sniff(&boxed(b"avif")[..cut]), None);
+            assert_eq!(Foreign::sniff(&boxed(b"heic")[..cut]), None);
         }
     }
 }

@@ -1,19 +1,22 @@
 //! Detects further images in a file: frames of an animation, or pages.
-use crate::probe::{Ending, mpo, png, tiff::Tiff};
+use crate::probe::{Ending, avif, jxl, mpo, png, tiff::Tiff};
 use crate::{
     Codec,
     bytes::{array_at as array, u32_at},
 };
 use std::ops::Range;
 
-/// Returns true if decoding the image ignores frames: of a GIF, WebP or PNG with several. Stops at
-/// the second frame; a damaged file counts the frames that can be found.
+/// Returns true if decoding the image ignores frames: of a GIF, WebP, PNG or AVIF with several, and
+/// of a JPEG XL that says that it is an animation. Stops at the second frame; a damaged file counts
+/// the frames that can be found.
 #[must_use]
 pub fn is_animated(bytes: &[u8], codec: Codec) -> bool {
     match codec {
         Codec::Gif => second_gif_frame(bytes).is_some(),
         Codec::Webp => second_webp_frame(bytes).is_some(),
         Codec::Png => png::frames(bytes).is_some_and(|n_frames| n_frames > 1),
+        Codec::Avif => avif::is_sequence(bytes),
+        Codec::Jxl => jxl::is_animated(bytes),
         _ => false,
     }
 }

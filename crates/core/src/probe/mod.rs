@@ -15,11 +15,15 @@
 //!
 //! Deliberately absent: files, pixels, limits (callers apply their own).
 
+mod avif;
 mod bmp;
+mod boxed;
+mod boxes;
 mod exif;
 mod foreign;
 mod frames;
 mod jpeg;
+mod jxl;
 mod mpo;
 mod other;
 mod png;
@@ -27,10 +31,13 @@ mod scans;
 mod structure;
 mod tiff;
 
+pub use avif::{Avif, AvifColors, AvifPicture, AvifTile};
 pub use bmp::bmp_lacks_padding;
+pub use boxed::{BoxedMetadata, boxed_metadata};
 pub use exif::{orientation as exif_orientation, starts_exif};
 pub use foreign::Foreign;
 pub use frames::{GifFrame, gif_frame, has_pages, is_animated};
+pub use jxl::jxl_has_more_channels;
 pub use tiff::{Numbers, Tiff, TiffColors};
 
 use crate::{Bands, Codec, ImageHeader};
@@ -45,6 +52,8 @@ pub fn sniff(bytes: &[u8]) -> Option<Codec> {
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Codec::Webp),
         [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => Some(Codec::Tiff),
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Codec::Gif),
+        _ if jxl::is_jxl(bytes) => Some(Codec::Jxl),
+        _ if avif::is_avif(bytes) => Some(Codec::Avif),
         _ => None,
     }
 }
@@ -59,6 +68,8 @@ pub fn probe(bytes: &[u8]) -> Result<ImageHeader, String> {
         Some(Codec::Png) => png::header(bytes),
         Some(Codec::Bmp) => bmp::header(bytes),
         Some(Codec::Tiff) => tiff::header(bytes),
+        Some(Codec::Avif) => avif::header(bytes),
+        Some(Codec::Jxl) => jxl::header(bytes),
         Some(codec) => other::header(bytes, codec),
         None if bytes.is_empty() => Err("the file is empty".into()),
         None => Err(match Foreign::sniff(bytes) {
@@ -68,7 +79,8 @@ pub fn probe(bytes: &[u8]) -> Result<ImageHeader, String> {
             }
             None => foreign::told(bytes).unwrap_or_else(|| {
                 format!(
-                    "not an image of a known kind (JPEG, PNG, BMP, WebP, TIFF, GIF): it starts with {}",
+                    "not an image of a known kind (JPEG, PNG, BMP, WebP, TIFF, GIF, AVIF, JPEG XL): \
+                     it starts with {}",
                     shown(bytes)
                 )
             }),
@@ -89,8 +101,8 @@ pub enum Ending {
     /// A JPEG without its end marker: only decoding can tell whether pixels are missing. Every
     /// coefficient of a progressive one has been sent, at least for its first blocks.
     NoEndMarker,
-    /// A GIF or WebP with blocks that end too early: only decoding can tell whether pixels are
-    /// missing.
+    /// A GIF or WebP with blocks that end too early, or a JPEG XL whose data has no length: only
+    /// decoding can tell whether pixels are missing.
     Doubtful,
     /// A progressive JPEG with an end marker, but with scans that leave out coefficients or their
     /// bits. The standard allows it; a cut file with an added end marker looks the same.
@@ -100,7 +112,7 @@ pub enum Ending {
 /// Checks that a file is complete and structured as its codec demands, without decoding it: a JPEG
 /// has its tables, its end marker and, if it has several scans, all of them; a PNG has every
 /// necessary chunk with the right CRC; a BMP has all its rows, a GIF a frame, a WebP its image, a
-/// TIFF all its strips. The compressed data itself is left to decoding. A file of an
+/// TIFF all its strips, an AVIF the data of all its tiles. The compressed data itself is left to decoding. A file of an
 /// [unsupported](not_decoded) kind passes.
 ///
 /// # Errors
@@ -119,6 +131,8 @@ pub fn check_complete(bytes: &[u8], header: &ImageHeader) -> Result<Ending, Stri
         Codec::Gif => return frames::gif_ending(bytes),
         Codec::Webp => return Ok(other::webp_ending(bytes)),
         Codec::Tiff => Tiff::parse(bytes).and_then(|tiff| tiff.check()),
+        Codec::Avif => Avif::parse(bytes).and_then(|avif| avif.check()),
+        Codec::Jxl => return jxl::ending(bytes),
         Codec::Raw => Ok(()),
     };
     checked.map(|()| Ending::Complete)
@@ -141,6 +155,8 @@ pub fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> {
         Codec::Jpeg => jpeg::not_decoded(bytes, header),
         Codec::Tiff => Tiff::parse(bytes).ok().and_then(|tiff| tiff.not_decoded()),
         Codec::Bmp => bmp::not_decoded(bytes),
+        Codec::Avif => Avif::parse(bytes).ok().and_then(Avif::not_decoded),
+        Codec::Jxl => jxl::not_decoded(header),
         _ => None,
     }
 }
@@ -151,12 +167,6 @@ pub fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> {
 pub fn bands_only(bytes: &[u8], header: &ImageHeader) -> Option<Bands> {
     let tiff = Tiff::parse(bytes).ok().filter(|_| header.codec == Codec::Tiff)?;
     tiff.not_decoded().and_then(|_| tiff.bands().ok())
-}
-
-/// As [`not_decoded`], for bytes whose header was not read yet.
-#[must_use]
-pub fn unsupported(bytes: &[u8]) -> Option<String> {
-    not_decoded(bytes, &probe(bytes).ok()?)
 }
 
 /// The first bytes, for a message: as text if they are text.

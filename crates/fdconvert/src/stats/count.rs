@@ -189,7 +189,9 @@ fn is_over_8_bits(image: &Encoded) -> bool {
     const PNG_BITS: usize = 24;
     match image.codec {
         Codec::Png => image.bytes.get(PNG_BITS).is_some_and(|&bits| bits > 8),
-        Codec::Tiff => probe(&image.bytes).is_ok_and(|header| header.bits > 8),
+        Codec::Tiff | Codec::Avif | Codec::Jxl => {
+            probe(&image.bytes).is_ok_and(|header| header.bits > 8)
+        }
         _ => false,
     }
 }
