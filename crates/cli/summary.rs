@@ -205,6 +205,9 @@ impl Summary<'_> {
                 }
             }
         }
+        if let Some((key, bands)) = &report.bands {
+            line("", format!("{key}: Bands({bands})"));
+        }
         for remark in self.samples.remarks() {
             line("note", output::remark(&remark));
         }

@@ -169,6 +169,10 @@ impl Samples {
             .collect();
         let not_decoded = report.not_decoded.as_ref();
         let not_decoded = not_decoded.map(|(key, why)| json!({"key": key, "reason": why}));
+        let bands = report
+            .bands
+            .as_ref()
+            .map(|(key, bands)| json!({"key": key, "n": bands.n, "dtype": bands.dtype.name()}));
         let (fell_back, before, after) = report.fell_back;
         let fields = json!({
             "out": job.out.display().to_string(),
@@ -191,6 +195,7 @@ impl Samples {
             "codecs": codecs,
             "notes": notes,
             "not_decoded": not_decoded,
+            "bands": bands,
             "remarks": self.remarks(),
             "fell_back": {"images": fell_back, "bytes_before": before, "bytes_after": after},
             "jpeg_index": report.entry_points,

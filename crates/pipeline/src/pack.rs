@@ -11,8 +11,8 @@ use crate::{
 };
 use fdconvert_codec::{Encode, Form, Nanos, Notes, Policy, Worker, unsupported};
 use fdconvert_core::{
-    Codec, Encoded, Error, Format, Image, Result, Sample, Shard, ShardSummary, ShardWriter,
-    Skipped, Source, Value, check_json, option,
+    Bands, Codec, Encoded, Error, Format, Image, Result, Sample, Shard, ShardSummary, ShardWriter,
+    Skipped, Source, Value, check_json, option, probe,
 };
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -44,6 +44,7 @@ pub(crate) struct Packed {
     pub(crate) images: Vec<(Codec, Notes, u64, u64)>,
     /// Why the first image of an unsupported kind cannot be decoded.
     pub(crate) not_decoded: Option<String>,
+    pub(crate) bands: Option<Bands>,
     pub(crate) read: Duration,
     pub(crate) nanos: Nanos,
     pub(crate) made: Made,
@@ -360,7 +361,7 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
     check_documents(&*job.source, &sample)?;
     let (mut nanos, mut images) = (Nanos::default(), Vec::with_capacity(1));
     let (mut bytes_in, mut bytes_stored) = (0, 0);
-    let mut not_decoded = None;
+    let (mut not_decoded, mut bands) = (None, None);
     let key = sample.key.clone();
     let (whole, as_files) = (&job.plan.common.whole_images, AsFiles(&*job.format));
     let becomes_pixels = job.format.capabilities().whole_images;
@@ -397,6 +398,10 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
         if outcome.notes.contains(Notes::NOT_DECODED) && not_decoded.is_none() {
             not_decoded = unsupported(&outcome.encoded.bytes);
         }
+        if outcome.notes.contains(Notes::BANDS_KEPT) && bands.is_none() {
+            let bytes = &outcome.encoded.bytes;
+            bands = probe::probe(bytes).ok().and_then(|header| probe::bands_only(bytes, &header));
+        }
         images.push((outcome.encoded.codec, outcome.notes, before, after));
         Ok::<_, Error>(outcome.encoded)
     };
@@ -408,7 +413,7 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
     debug_assert!(values.iter().flat_map(Value::images).all(|image| image.width > 0));
     let mut sample = Sample { key, values };
     let made = Made::of(&mut sample, job.jpeg_index);
-    Ok(Packed { sample, bytes_in, bytes_stored, images, not_decoded, read, nanos, made })
+    Ok(Packed { sample, bytes_in, bytes_stored, images, not_decoded, bands, read, nanos, made })
 }
 
 /// Checks that fields of JSON contain JSON: readers of the output rely on it.

@@ -1,4 +1,4 @@
-use fdconvert_core::{Codec, ShardSummary, Skipped};
+use fdconvert_core::{Bands, Codec, ShardSummary, Skipped};
 use serde::Serialize;
 use std::{collections::BTreeMap, time::Duration};
 
@@ -29,6 +29,8 @@ pub struct Report {
     pub notes: Vec<(&'static str, &'static str, u64)>,
     /// Key of the first sample by name with an image of a kind that is not decoded, and why it is not.
     pub not_decoded: Option<(String, String)>,
+    /// Key of the first sample by name with bands that are no picture of 8 bits, and these.
+    pub bands: Option<(String, Bands)>,
     /// Images that could not be stored as they are: number, bytes before, bytes after.
     pub fell_back: (u64, u64, u64),
     /// Entry points of the JPEGs, if they were requested.

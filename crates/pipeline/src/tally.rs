@@ -1,6 +1,6 @@
 use crate::{Checked, EntryPointCounts, Report, Stages, failure::Failures, pack::Packed};
 use fdconvert_codec::Notes;
-use fdconvert_core::{Codec, Shard, ShardSummary};
+use fdconvert_core::{Bands, Codec, Shard, ShardSummary};
 use std::{collections::BTreeMap, time::Duration};
 
 /// Name and explanation of the note about missing shards.
@@ -18,6 +18,7 @@ pub(crate) struct Tally {
     pub(crate) bytes_stored: u64,
     pub(crate) notes: BTreeMap<&'static str, (&'static str, u64)>,
     pub(crate) not_decoded: Option<(String, String)>,
+    pub(crate) bands: Option<(String, Bands)>,
     pub(crate) codecs: BTreeMap<Codec, u64>,
     pub(crate) fell_back: (u64, u64, u64),
     pub(crate) shards: Vec<(Shard, ShardSummary)>,
@@ -47,6 +48,11 @@ impl Tally {
             && self.not_decoded.as_ref().is_none_or(|(first, _)| key < first)
         {
             self.not_decoded = Some((key.clone(), kind.clone()));
+        }
+        if let Some(bands) = packed.bands
+            && self.bands.as_ref().is_none_or(|(first, _)| key < first)
+        {
+            self.bands = Some((key.clone(), bands));
         }
         for reason in &packed.made.refused {
             *self.entry_points.refused.entry(reason).or_default() += 1;
@@ -87,6 +93,7 @@ impl Tally {
             codecs: self.codecs,
             notes: self.notes.into_iter().map(|(name, (text, n))| (name, text, n)).collect(),
             not_decoded: self.not_decoded,
+            bands: self.bands,
             fell_back: self.fell_back,
             entry_points: entry_points.then_some(self.entry_points),
             checked: self.checked,

@@ -1,7 +1,8 @@
 //! The Python package `fdconvert`: the contents of its compiled module `_fdconvert`.
 //!
 //! `dataset` is the map-style dataset, `decode` decodes images outside datasets, `loader` is the
-//! source of batches, `transform` changes single images, `array` the pixels of both, `command` the command in this process, `writer`
+//! source of batches, `transform` changes single images, `array` the pixels of both, `ragged` lists of
+//! numbers, `command` the command in this process, `writer`
 //! writes datasets of Python objects, `attended` runs work while Python's thread handles signals,
 //! `desk` passes requests to that thread, `error` maps errors to exceptions. The rest of the
 //! package is Python, in `python/`.
@@ -20,6 +21,7 @@ mod decode;
 mod desk;
 mod error;
 mod loader;
+mod ragged;
 mod sample;
 mod stores;
 mod transform;
@@ -34,6 +36,7 @@ mod _fdconvert {
         dataset::{Dataset, concat, mix, restored},
         decode::decode,
         loader::BatchSource,
+        ragged::ragged,
         stores::set_store_options,
         transform::{apply_transforms, draw_transforms},
         writer::{SampleWriter, check_pack, is_image, left_files, pack_samples},

@@ -181,6 +181,7 @@ def test_bands_are_refused_where_they_are_not(tmp_path: Path) -> None:
     out = tmp_path / "set.wds"
     report = fdconvert.pack(source, out)
     assert report["notes"]["bands-kept"] == 1
+    assert report["bands"] == {"key": "class/a.tif", "n": 13, "dtype": "uint16"}
     assert not fdconvert.verify(out, deep=True)["problems"]
     with pytest.raises(fdconvert.DataError, match=r'has Bands\(13, "u16"\), and the list .* Bands\(4, "u16"\)'):
         rows(out, [T.Bands(4, "u16"), T.CenterCrop(20)])

@@ -52,6 +52,7 @@ from fdconvert._fdconvert import (
     concat,
     decode,
     mix,
+    ragged,
     set_store_options,
 )
 from fdconvert._groups import (
@@ -132,6 +133,7 @@ __all__ = [
     "pack_plan",
     "plan",
     "profile",
+    "ragged",
     "remove",
     "set_store_options",
     "sheet",

@@ -23,6 +23,7 @@ __all__ = [
     "main",
     "mix",
     "pack_samples",
+    "ragged",
     "set_store_options",
 ]
 
@@ -213,6 +214,7 @@ def concat(datasets: Iterable[Dataset | str | os.PathLike[str]]) -> Dataset: ...
 def mix(
     shares: Mapping[Any, float] | Iterable[tuple[Dataset | str | os.PathLike[str], float]],
 ) -> Dataset: ...
+def ragged(documents: Sequence[bytes], dtype: str = "int64") -> tuple[Array, Array]: ...
 def _chosen(
     root: Dataset,
     steps: Sequence[tuple[Any, ...]],

@@ -331,6 +331,6 @@ fn check_len(n_bytes: usize, spec: &ArraySpec) -> PyResult<()> {
     Err(UsageError::new_err(what))
 }
 
-fn dtype_named(name: &str) -> Option<DType> {
+pub(crate) fn dtype_named(name: &str) -> Option<DType> {
     DType::ALL.into_iter().find(|dtype| dtype.name() == name || dtype.numpy() == name)
 }
