@@ -25,7 +25,7 @@ pub(crate) fn lacking(codec: Codec) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "this build cannot decode {name}; the Python package and the released program can, and what \
-         `cargo install --features {feature}` builds"
+        "this build cannot decode {name}; the Python package and the released program can, and a \
+         build with the feature `{feature}`"
     ))
 }

@@ -22,15 +22,18 @@ pub(crate) fn fields(source: &dyn Source, policy: &Policy, format: &dyn Format) 
     let fields = schema.fields.iter().enumerate();
     let images = fields.filter(|(_, field)| field.kind == Kind::Image);
     let images: Vec<usize> = images.map(|(number, _)| number).collect();
-    let is_unsure = |field: &usize| !source.facts().field(*field).keeps_pixels;
+    let is_encoded = policy.encode != Encode::Keep || policy.size.is_some();
+    // A read may be a request to a store.
+    let may_be_deep = !is_encoded && source.facts().n_ready() > 0 && may_be_deep(&source.key(0));
+    let is_unsure = |field: &usize| {
+        !source.facts().field(*field).keeps_pixels && (Some(*field) != first || may_be_deep)
+    };
     // Bad samples are ignored here, and are errors when they are packed.
     let n_looks =
         if images.iter().any(is_unsure) { source.facts().n_ready().min(N_LOOKS) } else { 0 };
     let sample = (0..n_looks).find_map(|index| source.read(index).ok());
     let suits = |field: usize| match sample.as_ref().and_then(|it| it.values.get(field)) {
-        Some(Value::Image(image)) if Some(field) == first => {
-            !is_deep(image) || policy.encode != Encode::Keep || policy.size.is_some()
-        }
+        Some(Value::Image(image)) if Some(field) == first => is_encoded || !is_deep(image),
         Some(Value::Image(image)) => suits(image, policy, format),
         _ => true,
     };
@@ -61,6 +64,12 @@ fn has_palette(image: &Image) -> bool {
     let (at, of_palette) = PNG_KIND;
     let Image::Encoded(encoded) = image else { return false };
     encoded.codec == Codec::Png && encoded.bytes.get(at) == Some(&of_palette)
+}
+
+/// Returns true unless the extension of a key is that of images of 8 bits.
+fn may_be_deep(key: &str) -> bool {
+    let extension = key.rsplit_once('.').and_then(|(_, it)| Codec::from_extension(it));
+    matches!(extension, None | Some(Codec::Png | Codec::Tiff))
 }
 
 /// Returns true for a file of more than 8 bits, or of bands that are no picture.
