@@ -93,6 +93,11 @@ impl<'a> Unpacker<'a> {
         } else {
             stored
         };
+        let are_colors = tiff.colors() == Some(TiffColors::Ycbcr);
+        if tiff.compression == 1 && !are_colors {
+            let unpacked = stored.get(..n_bytes).unwrap_or_default();
+            return Ok(Chunk { unpacked, row_bytes: self.row_bytes, is_final: false });
+        }
         if tiff.compression == 1 {
             self.unpacked.clear();
             self.unpacked.extend_from_slice(stored.get(..n_bytes).unwrap_or_default());
