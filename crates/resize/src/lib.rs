@@ -14,14 +14,12 @@
 
 mod area;
 mod axis;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod bilinear;
 mod kernel;
 mod resizer;
 mod simd;
 mod stretch;
-#[cfg(target_arch = "x86_64")]
-mod taps;
 
 pub use resizer::{Filter, Resizer};
 pub use simd::Instructions;

@@ -5,12 +5,15 @@
 
 use super::area::Area;
 
-/// An instruction set of the area filter. The pixels do not depend on it.
+/// An instruction set of the resizes. The pixels do not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Instructions {
     /// The instructions of every machine of the target.
     Portable,
+    /// NEON of aarch64, whose machines all have it: for the area filter the same as the portable
+    /// ones.
+    Neon,
     /// AVX2: eight lanes.
     Avx2,
     /// AVX-512: sixteen lanes.
@@ -19,7 +22,7 @@ pub enum Instructions {
 
 impl Instructions {
     /// All instruction sets, from the slowest to the fastest.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+    pub const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
 
     /// Returns the fastest set of this processor.
     #[must_use]
@@ -37,7 +40,8 @@ impl Instructions {
             Self::Avx2 => is_x86_feature_detected!("avx2"),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => has_avx512(),
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => std::arch::is_aarch64_feature_detected!("neon"),
             _ => false,
         }
     }

@@ -1,5 +1,5 @@
-#[cfg(target_arch = "x86_64")]
-use crate::bilinear::{Avx512, Bilinear};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::bilinear::Bilinear;
 use crate::simd::Instructions;
 use fast_image_resize as fir;
 use fir::images::{TypedCroppedImage, TypedImage, TypedImageRef};
@@ -20,7 +20,7 @@ pub struct Source<'a> {
 impl Source<'_> {
     /// Returns true if the slices have their sizes, the rectangle is within the view, and both its
     /// sides change. Anything else is rare, or an error that `fast_image_resize` reports.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn is_for_loops(&self, size: (u32, u32), out: &[u8]) -> bool {
         let n_bytes = |(width, height): (u32, u32)| width as usize * height as usize * 3;
         let inside = |at: u32, len: u32, side: u32| len > 0 && len <= side && at <= side - len;
@@ -44,8 +44,8 @@ impl Source<'_> {
 pub struct Stretcher {
     resizer: fir::Resizer,
     /// For RGB, if the processor has the instructions.
-    #[cfg(target_arch = "x86_64")]
-    loops: Option<(Avx512, Bilinear)>,
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    loops: Option<Bilinear>,
 }
 
 impl Default for Stretcher {
@@ -58,21 +58,19 @@ impl Stretcher {
     /// Creates a stretcher without buffers, with the fastest instructions of the processor.
     #[must_use]
     pub fn new() -> Self {
-        Self::with(Instructions::Avx512)
+        Self::with(Instructions::best())
     }
 
     /// Creates a stretcher with at most these instructions. The pixels do not depend on them:
-    /// without AVX-512 and its byte permutations, `fast_image_resize` computes the same with its
-    /// own.
+    /// [`Instructions::Portable`] is `fast_image_resize`, which computes the same with its own
+    /// vectors, and AVX-512 here needs its byte permutations and is AVX2 without them.
     #[must_use]
     pub fn with(instructions: Instructions) -> Self {
         let _ = instructions;
         Self {
             resizer: fir::Resizer::default(),
-            #[cfg(target_arch = "x86_64")]
-            loops: Avx512::detect()
-                .filter(|_| instructions == Instructions::Avx512)
-                .map(|here| (here, Bilinear::default())),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            loops: Bilinear::new(instructions),
         }
     }
 
@@ -99,10 +97,10 @@ impl Stretcher {
         size: (u32, u32),
         out: &mut [u8],
     ) -> Result<(), String> {
-        #[cfg(target_arch = "x86_64")]
-        if let Some((here, loops)) = &mut self.loops
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        if let Some(loops) = &mut self.loops
             && from.is_for_loops(size, out)
-            && loops.rgb(*here, from, size, out).is_some()
+            && loops.rgb(from, size, out).is_some()
         {
             return Ok(());
         }
