@@ -118,14 +118,14 @@ impl Vectors<BLOCK, WINDOW> for Avx2 {
             for (number, step) in steps.iter().enumerate() {
                 let orders: *const __m256i = step.order.as_ptr().cast();
                 let weights: *const __m256i = step.weights.as_ptr().cast();
-                for half in 0..2 {
+                for (half, sum) in sums.iter_mut().enumerate() {
                     let low = load(windows.get(half, number));
                     let high = load(windows.get(half + 2, number));
                     let both = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high);
                     let order = _mm256_loadu_si256(orders.add(half));
                     let weights = _mm256_loadu_si256(weights.add(half));
                     let inputs = _mm256_shuffle_epi8(both, order);
-                    sums[half] = _mm256_add_epi32(sums[half], _mm256_madd_epi16(inputs, weights));
+                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(inputs, weights));
                 }
             }
             let shift = _mm_cvtsi32_si128(precision as i32);

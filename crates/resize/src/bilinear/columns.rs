@@ -39,20 +39,21 @@ pub(super) struct Columns {
     precision: u32,
 }
 
-/// The windows of a group: `STEPS` for each start if `STRIDE` is not 0, else one.
+/// The windows of a group: for each start one, or with a stride one for each step.
 pub(super) struct Windows<'a, const STRIDE: usize> {
-    /// Has `ROOM` bytes from each start on.
+    /// Has `ROOM` bytes from each start on: only `sum_of` makes windows, and compares.
     row: &'a [u8],
     starts: &'a [u32; 4],
 }
 
 impl<const STRIDE: usize> Windows<'_, STRIDE> {
-    /// Returns a window of a step. `number` must be less than 4.
+    /// Returns the window of a step at one of the four starts.
     #[inline(always)]
     pub(super) fn get<const WINDOW: usize>(&self, number: usize, step: usize) -> &[u8; WINDOW] {
         const { assert!(WINDOW + (MOST_STEPS - 1) * STRIDE <= ROOM) };
         let at = self.starts[number] as usize + step.min(MOST_STEPS - 1) * STRIDE;
-        // SAFETY: `ROOM` bytes follow the start, which are as many as the assertion says.
+        // SAFETY: the row has `ROOM` bytes from the start on, and by the assertion no window ends
+        // behind them.
         unsafe { &*self.row.as_ptr().add(at).cast() }
     }
 }

@@ -94,8 +94,9 @@ impl Vectors<BLOCK, WINDOW> for Neon {
         value / 4 * 8 + input * 4 + value % 4
     }
 
-    /// Only a whole weight, of precision 14, does not fit. It is the only one of its pixel, and
-    /// 65535 times a byte gives the same byte when it is rounded to 16 bits less.
+    /// Only a whole weight, 1 at precision 14, does not fit and becomes 65535. The others of its
+    /// pixel add up to less than a thousandth, and of 65535 times a byte the rounding makes that
+    /// byte.
     fn weight(weight: i16, precision: u32) -> i16 {
         let weight = (weight as u32) << PRECISION.saturating_sub(precision);
         weight.min(u32::from(u16::MAX)) as u16 as i16
