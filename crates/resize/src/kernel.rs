@@ -31,19 +31,23 @@ pub(super) fn horizontal<const C: usize>(
 
 /// Four lanes per pixel. With three channels the fourth lane holds the next pixel's first channel;
 /// it is stored where that pixel's own value overwrites it a step later.
+///
+/// The four rows are cut to equal lengths, so that the compiler compares a position once for all.
 #[inline(always)]
-fn horizontal_color<const STEP: usize>(
-    [row_0, row_1, row_2, row_3]: [&[u8]; ROWS],
-    axis: &Axis,
-    [out_0, out_1, out_2, out_3]: [&mut [f32]; ROWS],
-) {
+fn horizontal_color<const STEP: usize>(rows: [&[u8]; ROWS], axis: &Axis, out: [&mut [f32]; ROWS]) {
+    let n_bytes = rows.iter().map(|row| row.len()).min().unwrap_or_default();
+    let [row_0, row_1, row_2, row_3] = rows.map(|row| row.split_at(n_bytes).0);
+    let n_sums = out.iter().map(|out| out.len()).min().unwrap_or_default();
+    let [out_0, out_1, out_2, out_3] = out.map(|out| out.split_at_mut(n_sums).0);
     for (i, &span) in axis.spans.iter().enumerate() {
-        let weights = axis.of(span);
         let (from, to) = (span.first * STEP, (span.first + span.len) * STEP + 4 - STEP);
-        let pixels = |row| lanes::<STEP>(row, from, to);
+        let (Some(a), Some(b)) = (row_0.get(from..to), row_1.get(from..to)) else { continue };
+        let (Some(c), Some(d)) = (row_2.get(from..to), row_3.get(from..to)) else { continue };
         let mut sums = [[0.0f32; 4]; ROWS];
-        let taps = pixels(row_0).zip(pixels(row_1)).zip(pixels(row_2)).zip(pixels(row_3));
-        for ((((a, b), c), d), &weight) in taps.zip(weights) {
+        for (number, &weight) in axis.of(span).iter().enumerate() {
+            let at = number * STEP;
+            let (Some(a), Some(b)) = (four(a, at), four(b, at)) else { break };
+            let (Some(c), Some(d)) = (four(c, at), four(d, at)) else { break };
             for (sum, pixel) in sums.iter_mut().zip([a, b, c, d]) {
                 for (sum, &value) in sum.iter_mut().zip(pixel) {
                     *sum += f32::from(value) * weight;
@@ -58,11 +62,9 @@ fn horizontal_color<const STEP: usize>(
     }
 }
 
-/// Yields the pixels of a span, each as four bytes.
 #[inline(always)]
-fn lanes<const STEP: usize>(row: &[u8], from: usize, to: usize) -> impl Iterator<Item = &[u8; 4]> {
-    let bytes = row.get(from..to).unwrap_or_default();
-    bytes.windows(4).step_by(STEP).filter_map(|window| window.first_chunk())
+fn four(row: &[u8], at: usize) -> Option<&[u8; 4]> {
+    row.get(at..)?.first_chunk()
 }
 
 #[inline(always)]
