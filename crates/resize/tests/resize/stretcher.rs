@@ -110,3 +110,16 @@ fn one_stretcher_for_many_images() {
         }
     }
 }
+
+/// Enlarged by an odd number, some outputs lie on an input, whose weight is then 1: the only one
+/// that needs more bits than 16 with the vectors that have no sign.
+#[test]
+fn inputs_of_weight_1_are_those_of_the_other_library() {
+    for factor in [3, 5, 7] {
+        for seed in 0..4 {
+            let (size, whole) = ((33, 25), [0.0, 0.0, 1.0, 1.0]);
+            let out = (size.0 * factor, size.1 * factor);
+            check(&Case { size, view: whole, rect: whole, out, seed, is_whole: true });
+        }
+    }
+}
