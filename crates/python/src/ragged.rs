@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 /// nothing for one without a sample. Of `values, offsets` row `i` has the values from `offsets[i]` to
 /// before `offsets[i + 1]`. `dtype` is "int64", "int32", "float64" or "float32".
 ///
-/// Raises `DataError` with the row for a document that is no list of such numbers.
+/// Raises `DataError` with the row for a document that is not a list of such numbers.
 #[pyfunction]
 #[pyo3(signature = (documents, dtype="int64"))]
 pub(crate) fn ragged(
@@ -48,7 +48,7 @@ fn joined<T: DeserializeOwned, const N: usize>(
     for (row, document) in documents.iter().enumerate() {
         if !document.is_empty() {
             let values: Vec<T> = serde_json::from_slice(document).map_err(|cause| {
-                DataError::new_err(format!("row {row} is no list of such numbers: {cause}"))
+                DataError::new_err(format!("row {row} is not a list of such numbers: {cause}"))
             })?;
             bytes.extend(values.into_iter().flat_map(&to_bytes));
         }

@@ -175,7 +175,7 @@ def test_lists_of_numbers_are_values_and_offsets(tmp_path: Path) -> None:
     assert values.dtype == np.float32 and values.tolist() == [0.5, 2.0]
     assert np.asarray(fdconvert.ragged([b"", b"[7]"])[1]).tolist() == [0, 0, 1]
     for wrong in [b"{}", b"[1.5]", b"[[1]]", b"[null]", b"1"]:
-        with pytest.raises(fdconvert.DataError, match="row 1 is no list of such numbers"):
+        with pytest.raises(fdconvert.DataError, match="row 1 is not a list of such numbers"):
             fdconvert.ragged([b"[1]", wrong])
     with pytest.raises(fdconvert.UsageError, match="int8"):
         fdconvert.ragged([], "int8")
