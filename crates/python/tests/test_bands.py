@@ -39,12 +39,13 @@ def variants(dtype: str, n: int) -> list[dict[str, Any]]:
     for is_planar, tile, compression in TIFFS:
         predictors = [1] if compression is None else [1, 2] if dtype != "f32" else [1, 3]
         for predictor, order in product(predictors, "<>"):
-            planes = {"planarconfig": "separate" if is_planar else "contig"} if n > 1 else {}
+            planes: dict[str, Any] = {"planarconfig": "separate" if is_planar else "contig"} if n > 1 else {}
             if not (is_planar and n == 1):
-                found.append({
+                kind: dict[str, Any] = {
                     "tile": tile, "compression": compression, "predictor": predictor,
                     "byteorder": order, "rowsperstrip": None if tile else 10,
-                } | planes)
+                }
+                found.append(kind | planes)
     return found
 
 
@@ -187,13 +188,14 @@ def test_bands_are_refused_where_they_are_not(tmp_path: Path) -> None:
         rows(out, [T.Bands(4, "u16"), T.CenterCrop(20)])
     with pytest.raises(fdconvert.DataError, match=r'the loader\'s Bands\(13, "u16"\)'):
         rows(out, [T.CenterCrop(20)])
-    for wrong, words in [
+    refused: list[tuple[list[T.Transform], str]] = [
         ([T.Bands(33, "u16")], "not 1 to 32"),
         ([T.Bands(3, "f16")], "not 1 to 32 of u8, u16, i16 or f32"),
         ([T.Bands(13, "u16"), T.ColorJitter(0.5)], "ColorJitter is for RGB"),
         ([T.Bands(13, "u16"), T.ToDtype("i16")], "integers are those that are stored"),
         ([T.Bands(13, "u16"), T.Normalize([0.5] * 3, [1.0] * 3)], "each of 13 bands"),
         ([T.ToDtype("u16")], r'Bands\(n, "u16"\)'),
-    ]:
+    ]
+    for wrong, words in refused:
         with pytest.raises(fdconvert.UsageError, match=words):
             rows(out, [*wrong[:1], T.CenterCrop(20), *wrong[1:]] if "Bands" in str(wrong[0].spec) else wrong)
