@@ -5,6 +5,10 @@
 Makes 118,000 images (links to eight) and 860,000 annotations below FOLDER once, and converts them
 COCO -> YOLO -> VOC -> COCO, and COCO -> COCO. Peers run where their packages are installed: supervision,
 ultralytics and datumaro, each in a process of its own. Reports wall time, CPU time and peak memory.
+
+What is written stays in FOLDER/run-*, a folder for each run, for you to delete: ext4 does not give inodes
+out again for five minutes after their files were deleted, and looks at each of them for every file that
+is created meanwhile. A run within this time measures that.
 """
 
 import argparse
@@ -16,6 +20,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -96,17 +101,17 @@ def measured(name: str, command: list[str]) -> None:
 
 PEERS = {
     "supervision: COCO -> YOLO": (
-        "import sys, supervision as sv; f = sys.argv[1]; "
+        "import sys, supervision as sv; f, out = sys.argv[1:]; "
         "d = sv.DetectionDataset.from_coco(f + '/images', f + '/instances.json'); "
-        "d.as_yolo(annotations_directory_path=f + '/sv/labels', data_yaml_path=f + '/sv/data.yaml')"
+        "d.as_yolo(annotations_directory_path=out + '/sv/labels', data_yaml_path=out + '/sv/data.yaml')"
     ),
     "ultralytics: COCO -> YOLO": (
-        "import sys; from ultralytics.data.converter import convert_coco; f = sys.argv[1]; "
-        "convert_coco(f + '/annotations', f + '/ul', cls91to80=False)"
+        "import sys; from ultralytics.data.converter import convert_coco; f, out = sys.argv[1:]; "
+        "convert_coco(f + '/annotations', out + '/ul', cls91to80=False)"
     ),
     "datumaro: COCO -> YOLO": (
-        "import sys; from datumaro.components.dataset import Dataset; f = sys.argv[1]; "
-        "Dataset.import_from(f + '/annotations/instances_train.json', 'coco_instances').export(f + '/dm', 'yolo')"
+        "import sys; from datumaro.components.dataset import Dataset; f, out = sys.argv[1:]; "
+        "Dataset.import_from(f + '/annotations/instances_train.json', 'coco_instances').export(out + '/dm', 'yolo')"
     ),
 }
 
@@ -125,16 +130,16 @@ def main() -> None:
         make(folder, args.images, args.annotations)
     print("| | seconds | CPU s | peak MiB |\n|---|---:|---:|---:|")
     images, coco = folder / "images", folder / "instances.json"
+    run = Path(tempfile.mkdtemp(prefix="run-", dir=folder))
     steps = [
         ("COCO -> COCO", images, coco, "coco", "none"),
         ("COCO -> YOLO", images, coco, "yolo", "none"),
         ("COCO -> YOLO, images linked", images, coco, "yolo", "link"),
-        ("YOLO -> VOC", folder / "yolo-link", folder / "yolo-link/data.yaml", "voc", "none"),
-        ("VOC -> COCO", folder / "voc-none", folder / "voc-none/Annotations", "coco", "none"),
+        ("YOLO -> VOC", run / "yolo-link", run / "yolo-link/data.yaml", "voc", "none"),
+        ("VOC -> COCO", run / "voc-none", run / "voc-none/Annotations", "coco", "none"),
     ]
     for number, (name, source, labels, to, kept) in enumerate(steps):
-        out = folder / (f"{to}-{kept}" if number != 4 else "back")
-        shutil.rmtree(out, ignore_errors=True)
+        out = run / (f"{to}-{kept}" if number != 4 else "back")
         measured(name, [
             args.program, "pack", str(source), str(out), "--labels", str(labels), "--format", "folder",
             "--annotations", to, "--images", kept, "--follow-links", "--quiet",
@@ -142,9 +147,7 @@ def main() -> None:
     (folder / "annotations").mkdir(exist_ok=True)
     shutil.copy(coco, folder / "annotations/instances_train.json")
     for name, program in PEERS.items():
-        for out in ("sv", "ul", "dm"):
-            shutil.rmtree(folder / out, ignore_errors=True)
-        measured(name, ["timeout", str(args.timeout), args.peers, "-c", program, str(folder)])
+        measured(name, ["timeout", str(args.timeout), args.peers, "-c", program, str(folder), str(run)])
 
 
 if __name__ == "__main__":
