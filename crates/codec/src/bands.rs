@@ -1,14 +1,17 @@
 //! Images as their stored bands: more than 8 bits, floats, or other numbers of channels.
 use crate::{
-    Decoder, Region, claim::claim, decode::undecodable, guard::guarded, region::check_inside,
+    Decoder, Region,
+    claim::claim,
+    decode::undecodable,
+    guard::guarded,
+    lossless::open_png,
+    region::{check_inside, whole},
     tiff::decode_tiff_bands,
 };
 use fdconvert_core::{
-    Bands, Codec, Color, DType, Encoded, Error, ImageHeader, Limits, Result, option,
-    probe::{Tiff, check_complete},
+    Bands, Codec, DType, Encoded, Error, ImageHeader, Limits, Result, option, probe::Tiff,
 };
-use png::Transformations;
-use std::io::Cursor;
+use png::{BitDepth, Transformations};
 
 /// Bytes per pixel of the 8-bit images that the limit on pixels is made for.
 const USUAL_PIXEL_BYTES: u64 = 4;
@@ -20,7 +23,7 @@ impl Decoder {
     ///
     /// TIFFs of `u8`, `u16`, `i16` and `f32` and PNGs of 16 bits keep their values; all other images
     /// have the bands of 8 bits that [`decode_into`](Self::decode_into) makes of them: gray, RGB or
-    /// RGBA.
+    /// RGBA. Damage outside the region may go unnoticed.
     ///
     /// # Errors
     /// `Sample` or `Limit`, naming `key`; also for a region outside the image, and for TIFFs with
@@ -42,7 +45,6 @@ impl Decoder {
             match tiff.bands() {
                 Ok(bands) => {
                     check_size(key, &header, bands, limits)?;
-                    check_complete(bytes, &header).map_err(failed)?;
                     let decode =
                         || decode_tiff_bands(&tiff, bands, limits, self.jpeg(), region, out);
                     guarded(decode).map_err(|what| {
@@ -56,16 +58,17 @@ impl Decoder {
             }
         }
         if header.codec == Codec::Png && header.bits == 16 {
-            let bands = Bands { n: header.color.channels().into(), dtype: DType::U16 };
-            check_size(key, &header, bands, limits)?;
-            guarded(|| decode_png16(bytes, &header, limits, self.scratch(), out))
+            let most = Bands { n: header.color.channels().into(), dtype: DType::U16 };
+            check_size(key, &header, most, limits)?;
+            let n = guarded(|| decode_png16(bytes, &header, limits, self.scratch(), out))
                 .map_err(|what| failed(undecodable(bytes, &header, what)))?;
-            cut(out, &header, region, bands.pixel_bytes());
+            let bands = Bands { n, ..most };
+            cut(out, whole(&header), region, bands.pixel_bytes());
             return Ok(bands);
         }
-        let (header, channels, _) = self.decode_into(key, encoded, limits, out)?;
-        cut(out, &header, region, channels.into());
-        Ok(Bands { n: channels.into(), dtype: DType::U8 })
+        let part = self.decode_part(key, encoded, limits, region, 1, out)?;
+        cut(out, part.region, region, part.channels.into());
+        Ok(Bands { n: part.channels.into(), dtype: DType::U8 })
     }
 }
 
@@ -87,44 +90,40 @@ fn check_size(key: &str, header: &ImageHeader, bands: Bands, limits: &Limits) ->
     })
 }
 
-/// Moves a region of a whole image to its front, and drops the rest.
-fn cut(data: &mut Vec<u8>, whole: &ImageHeader, region: Region, pixel_bytes: usize) {
-    let stride = whole.width as usize * pixel_bytes;
-    let (left, width) = (region.x as usize * pixel_bytes, region.width as usize * pixel_bytes);
+/// Moves a region of a decoded part to its front, and drops the rest.
+fn cut(data: &mut Vec<u8>, part: Region, region: Region, pixel_bytes: usize) {
+    let stride = part.width as usize * pixel_bytes;
+    let width = region.width as usize * pixel_bytes;
+    let (left, top) = ((region.x - part.x) as usize, (region.y - part.y) as usize);
     for row in 0..region.height as usize {
-        let from = (region.y as usize + row) * stride + left;
-        // The region is inside the image.
+        let from = (top + row) * stride + left * pixel_bytes;
+        // The part contains the region.
         data.copy_within(from..from + width, row * width);
     }
     data.truncate(region.height as usize * width);
 }
 
+/// Decodes a PNG of 16 bits; returns the channels, without the one that transparent levels stand for.
 fn decode_png16(
     bytes: &[u8],
     header: &ImageHeader,
     limits: &Limits,
     stored: &mut Vec<u8>,
     out: &mut Vec<u8>,
-) -> Result<(), String> {
+) -> Result<u16, String> {
     let text = |error: png::DecodingError| error.to_string();
-    // The pixels are bounded before; this bounds the memory for other chunks.
-    let bytes_limit = usize::try_from(limits.max_file_bytes).unwrap_or(usize::MAX);
-    let mut decoder =
-        png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: bytes_limit });
-    decoder.set_transformations(Transformations::IDENTITY);
-    decoder.set_ignore_text_chunk(true);
-    decoder.set_ignore_iccp_chunk(true);
-    let mut reader = decoder.read_info().map_err(text)?;
-    let n_values = header.pixels() as usize * usize::from(header.color.channels());
-    if reader.output_buffer_size() != Some(n_values * 2) || header.color == Color::Cmyk {
+    let mut reader = open_png(bytes, header, limits, Transformations::IDENTITY)?;
+    let (color, depth) = reader.output_color_type();
+    let n_bytes = header.pixels() as usize * color.samples() * 2;
+    if depth != BitDepth::Sixteen || reader.output_buffer_size() != Some(n_bytes) {
         return Err("decodes to an unexpected number of bytes".into());
     }
-    stored.resize(n_values * 2, 0);
+    stored.resize(n_bytes, 0);
     reader.next_frame(stored).map_err(text)?;
     // The rest of the file must be complete too.
     reader.finish().map_err(text)?;
     out.clear();
     let values = stored.as_chunks().0.iter();
     out.extend(values.flat_map(|pair| u16::from_be_bytes(*pair).to_ne_bytes()));
-    Ok(())
+    Ok(color.samples() as u16)
 }

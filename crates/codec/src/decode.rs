@@ -157,8 +157,10 @@ impl Decoder {
                 out.extend_from_slice(bytes);
                 Ok((header.color.channels(), Notes::NONE))
             }
-            codec if lacking(codec).is_some() => Err(lacking(codec).unwrap_or_default()),
-            _ => decode_other(bytes, header, limits, &mut self.scratch, out),
+            codec => match lacking(codec) {
+                Some(what) => Err(what),
+                None => decode_other(bytes, header, limits, &mut self.scratch, out),
+            },
         }
     }
 }

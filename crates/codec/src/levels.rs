@@ -1,11 +1,10 @@
 //! Images of one channel as their stored values: labels and depths, which must not be converted.
 
-use crate::{Decoder, claim::claim, decode::undecodable, guard::guarded};
+use crate::{Decoder, claim::claim, decode::undecodable, guard::guarded, lossless::open_png};
 use fdconvert_core::{
     Codec, Color, Encoded, Error, ImageHeader, Limits, Pixels, Result, probe::probe,
 };
 use png::{BitDepth, ColorType, Transformations};
-use std::io::Cursor;
 
 /// Cure in errors: the forms with known values.
 const CURE: &str = "store one channel as PNG: gray, or a palette with the values as indices";
@@ -86,18 +85,8 @@ fn decode_png(
     out: &mut Vec<u8>,
 ) -> Result<u8, String> {
     let text = |error: png::DecodingError| error.to_string();
-    // The pixels are bounded here; this bounds the memory for other chunks.
-    let bytes_limit = usize::try_from(limits.max_file_bytes).unwrap_or(usize::MAX);
-    let mut decoder =
-        png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: bytes_limit });
-    decoder.set_transformations(Transformations::IDENTITY);
-    decoder.set_ignore_text_chunk(true);
-    decoder.set_ignore_iccp_chunk(true);
-    let mut reader = decoder.read_info().map_err(text)?;
-    let (width, height) = reader.info().size();
-    if (width, height) != (header.width, header.height) {
-        return Err(format!("decodes to {width}x{height}, not {}x{}", header.width, header.height));
-    }
+    let mut reader = open_png(bytes, header, limits, Transformations::IDENTITY)?;
+    let (width, height) = (header.width, header.height);
     let (color, depth) = reader.output_color_type();
     if !matches!(color, ColorType::Grayscale | ColorType::Indexed) {
         return Err(format!("{} channels are not single values: {CURE}", color.samples()));

@@ -3,11 +3,33 @@
 use crate::{Notes, convert};
 use fdconvert_core::{ImageHeader, Limits, Pixels};
 use image::{ExtendedColorType, codecs::webp::WebPEncoder};
-use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Transformations};
+use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Reader, Transformations};
 use std::io::Cursor;
 
 /// A side less one has fourteen bits (WebP lossless bitstream, section 3).
 const MAX_WEBP_SIDE: u32 = 1 << 14;
+
+/// Opens a PNG of the size in its header.
+pub(crate) fn open_png<'a>(
+    bytes: &'a [u8],
+    header: &ImageHeader,
+    limits: &Limits,
+    transformations: Transformations,
+) -> Result<Reader<Cursor<&'a [u8]>>, String> {
+    // The pixels are bounded by the caller; this bounds the memory for other chunks.
+    let bytes_limit = usize::try_from(limits.max_file_bytes).unwrap_or(usize::MAX);
+    let mut decoder =
+        Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: bytes_limit });
+    decoder.set_transformations(transformations);
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    let reader = decoder.read_info().map_err(|error| error.to_string())?;
+    let (width, height) = reader.info().size();
+    if (width, height) != (header.width, header.height) {
+        return Err(format!("decodes to {width}x{height}, not {}x{}", header.width, header.height));
+    }
+    Ok(reader)
+}
 
 /// Decodes a PNG to 1, 3 or 4 channels of 8 bits.
 ///
@@ -21,18 +43,8 @@ pub(crate) fn decode_png(
     out: &mut Vec<u8>,
 ) -> Result<(u8, Notes), String> {
     let text = |error: png::DecodingError| error.to_string();
-    // The pixels are bounded here; this bounds the memory for other chunks.
-    let bytes_limit = usize::try_from(limits.max_file_bytes).unwrap_or(usize::MAX);
-    let mut decoder =
-        Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: bytes_limit });
-    decoder.set_transformations(Transformations::EXPAND);
-    decoder.set_ignore_text_chunk(true);
-    decoder.set_ignore_iccp_chunk(true);
-    let mut reader = decoder.read_info().map_err(text)?;
-    let (width, height) = reader.info().size();
-    if (width, height) != (header.width, header.height) {
-        return Err(format!("decodes to {width}x{height}, not {}x{}", header.width, header.height));
-    }
+    let mut reader = open_png(bytes, header, limits, Transformations::EXPAND)?;
+    let (width, height) = (header.width, header.height);
     let (color, depth) = reader.output_color_type();
     let channels = color.samples();
     let length = Pixels::byte_len(width, height, channels as u8) as usize;

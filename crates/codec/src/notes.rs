@@ -57,7 +57,7 @@ impl Notes {
     /// The stored bytes have more than 8 bits per channel.
     pub const DEPTH_KEPT: Self = Self(1 << 26);
 
-    /// The stored bytes hold bands that are no picture of 8 bits.
+    /// The stored bytes hold bands that are not an 8-bit picture.
     pub const BANDS_KEPT: Self = Self(1 << 27);
 
     /// Metadata was removed; the image data is that of the source byte for byte.
@@ -97,7 +97,7 @@ impl Notes {
         (
             Self::BANDS_KEPT,
             "bands-kept",
-            "kept as they are: bands that are no picture of 8 bits, which loaders read with Bands",
+            "kept as they are: bands that are not an 8-bit picture, which loaders read with Bands",
         ),
         (Self::CMYK_CONVERTED, "cmyk-converted", "converted from four inks (CMYK) to RGB"),
         (

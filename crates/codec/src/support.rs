@@ -17,7 +17,7 @@ pub fn unsupported(bytes: &[u8]) -> Option<String> {
     not_decoded(bytes, &probe(bytes).ok()?)
 }
 
-/// Returns what this build lacks to decode such images.
+/// Returns why this build cannot decode images of a codec, and what can; `None` if it can.
 pub(crate) fn lacking(codec: Codec) -> Option<String> {
     let (name, feature) = match codec {
         Codec::Avif if !cfg!(feature = "avif") => ("AVIF", "avif"),

@@ -4,7 +4,7 @@ use std::fmt;
 /// Most bands of an image.
 pub(crate) const MOST_BANDS: u16 = 32;
 
-/// Bands of an image and the type of their values: what a file holds that is no picture of 8 bits,
+/// Bands of an image and the type of their values: what a file holds that is not an 8-bit picture,
 /// such as the 13 bands of a satellite, the 16 bits of a tomogram, or depths as floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bands {

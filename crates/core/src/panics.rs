@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-/// What is told of a panic.
+/// Receives the message of a panic.
 type Tell = Box<dyn FnOnce(String)>;
 
 thread_local! {

@@ -262,16 +262,9 @@ fn check_sample(
     let (mut not_decoded, mut values) = (None, Vec::new());
     for (field, value) in reader.schema().fields.iter().zip(&sample.values) {
         for image in value.images() {
-            let header = if image.codec == Codec::Raw { None } else { probe(&image.bytes).ok() };
-            let bands = header.filter(|header| bands_only(&image.bytes, header).is_some());
-            if let Some(header) = bands {
-                decoder.decode_bands(
-                    &sample.key,
-                    image,
-                    limits,
-                    Region { x: 0, y: 0, width: header.width, height: header.height },
-                    &mut values,
-                )?;
+            if are_bands(image) {
+                let whole = Region { x: 0, y: 0, width: image.width, height: image.height };
+                decoder.decode_bands(&sample.key, image, limits, whole, &mut values)?;
                 continue;
             }
             match decoder.decode(&sample.key, image, limits) {
@@ -290,6 +283,12 @@ fn check_sample(
     }
     check_jpeg_index(reader, index, &sample)?;
     not_decoded.map_or(Ok(()), Err)
+}
+
+/// Returns true for bands that are not an 8-bit picture.
+fn are_bands(image: &Encoded) -> bool {
+    image.codec == Codec::Tiff
+        && probe(&image.bytes).is_ok_and(|header| bands_only(&image.bytes, &header).is_some())
 }
 
 /// Checks that the stored entry points of a sample's JPEGs equal recomputed ones.

@@ -483,6 +483,10 @@ impl Datasets {
     }
 
     /// Returns true if the images of a dataset are drawn, so that there is nothing to fetch.
+    pub(crate) fn have_drawn(&self) -> bool {
+        self.parts.iter().any(|part| part.is_drawn)
+    }
+
     pub(crate) fn is_drawn(&self, dataset: u32) -> bool {
         self.parts.get(dataset as usize).is_some_and(|part| part.is_drawn)
     }

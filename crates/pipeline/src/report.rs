@@ -29,7 +29,7 @@ pub struct Report {
     pub notes: Vec<(&'static str, &'static str, u64)>,
     /// Key of the first sample by name with an image of a kind that is not decoded, and why it is not.
     pub not_decoded: Option<(String, String)>,
-    /// Key of the first sample by name with bands that are no picture of 8 bits, and these.
+    /// Key of the first sample by name with bands that are not an 8-bit picture, and these.
     pub bands: Option<(String, Bands)>,
     /// Images that could not be stored as they are: number, bytes before, bytes after.
     pub fell_back: (u64, u64, u64),

@@ -72,7 +72,7 @@ fn may_be_deep(key: &str) -> bool {
     matches!(extension, None | Some(Codec::Png | Codec::Tiff))
 }
 
-/// Returns true for a file of more than 8 bits, or of bands that are no picture.
+/// Returns true for a file of more than 8 bits, or of bands that are not a picture.
 fn is_deep(image: &Image) -> bool {
     let Image::Encoded(encoded) = image else { return false };
     let is_deep = || {

@@ -1,6 +1,7 @@
 """Images of bands: more than 8 bits, floats and many channels, through every format to the rows."""
 
 import io
+import zlib
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from fdconvert import Loader
 from fdconvert import transforms as T
 
 tifffile = pytest.importorskip("tifffile", reason="tifffile is not installed")
-pytest.importorskip("imagecodecs", reason="imagecodecs is not installed")
+imagecodecs = pytest.importorskip("imagecodecs", reason="imagecodecs is not installed")
 PIL = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
 KEPT = ["set.wds", "set.mds", "set.parquet", "set.beton", "set"]
@@ -199,3 +200,55 @@ def test_bands_are_refused_where_they_are_not(tmp_path: Path) -> None:
     for wrong, words in refused:
         with pytest.raises(fdconvert.UsageError, match=words):
             rows(out, [*wrong[:1], T.CenterCrop(20), *wrong[1:]] if "Bands" in str(wrong[0].spec) else wrong)
+
+
+def whole(n: int, dtype: str = "u16") -> list[T.Transform]:
+    return [T.Bands(n, dtype), T.CenterCrop(list(SIZE))]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_pngs_of_16_bits_have_their_channels(n: int, tmp_path: Path) -> None:
+    image = values("u16", n, 3)
+    content = imagecodecs.png_encode(image if n > 1 else image[..., 0])
+    fdconvert.pack(folder_of(tmp_path / "source", {"a.png": content}), tmp_path / "set.wds")
+    np.testing.assert_array_equal(rows(tmp_path / "set.wds", whole(n))[0], image)
+
+
+def test_a_level_that_stands_for_transparency_is_a_level(tmp_path: Path) -> None:
+    image = values("u16", 1, 3)
+    plain = imagecodecs.png_encode(image[..., 0])
+    chunk = b"tRNS" + (7).to_bytes(2, "big")
+    chunk = (2).to_bytes(4, "big") + chunk + zlib.crc32(chunk).to_bytes(4, "big")
+    # After the header: a signature of 8 bytes, and a chunk of 13.
+    content = plain[:33] + chunk + plain[33:]
+    fdconvert.pack(folder_of(tmp_path / "source", {"a.png": content}), tmp_path / "set.wds")
+    np.testing.assert_array_equal(rows(tmp_path / "set.wds", whole(1))[0], image)
+
+
+def test_pictures_of_8_bits_have_the_bands_that_they_are_decoded_to(tmp_path: Path) -> None:
+    image = values("u8", 3, 4)
+    file = io.BytesIO()
+    PIL.fromarray(image).save(file, "JPEG", quality=90, subsampling=2)
+    fdconvert.pack(folder_of(tmp_path / "source", {"a.jpg": file.getvalue()}), tmp_path / "set.wds")
+    crop: list[T.Transform] = [T.CenterCrop([19, 23]), T.RandomHorizontalFlip(1.0)]
+    found = rows(tmp_path / "set.wds", [T.Bands(3, "u8"), *crop])
+    np.testing.assert_array_equal(found, rows(tmp_path / "set.wds", crop))
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_bands_are_turned_upright(orientation: int, tmp_path: Path) -> None:
+    image = values("u16", 5, 6)
+    kind = {"byteorder": "<", "planarconfig": "contig", "extratags": [(274, "H", 1, orientation, True)]}
+    fdconvert.pack(folder_of(tmp_path / "source", {"a.tif": tiff(image, kind)}), tmp_path / "set.wds")
+    upright = image.swapaxes(0, 1) if orientation >= 5 else image
+    upright = upright[:, ::-1] if orientation in (2, 3, 6, 7) else upright
+    upright = upright[::-1] if orientation in (3, 4, 7, 8) else upright
+    crop: list[T.Transform] = [T.Bands(5), T.CenterCrop([21, 17])]
+    top, left = round((upright.shape[0] - 21) / 2), round((upright.shape[1] - 17) / 2)
+    found = rows(tmp_path / "set.wds", crop)[0]
+    np.testing.assert_array_equal(found, upright[top : top + 21, left : left + 17])
+
+
+def test_what_is_drawn_has_no_bands() -> None:
+    with pytest.raises(fdconvert.UsageError, match="a recipe draws RGB"):
+        Loader("fractal:svd?classes=2", 2, transform=[T.Bands(1, "u8"), T.CenterCrop(32)])

@@ -67,7 +67,7 @@ pub(super) struct Shares {
 const BT601: Shares = Shares { red: 0.299, blue: 0.114, is_common: true };
 const BT709: Shares = Shares { red: 0.2126, blue: 0.0722, is_common: true };
 const BT2020: Shares = Shares { red: 0.2627, blue: 0.0593, is_common: true };
-/// Of the primaries of Display P3.
+/// Derived from the primaries of Display P3.
 const P3: Shares = Shares { red: 0.228_975, blue: 0.079_287, is_common: false };
 const FCC: Shares = Shares { red: 0.3, blue: 0.11, is_common: false };
 const SMPTE240: Shares = Shares { red: 0.212, blue: 0.087, is_common: false };
@@ -128,18 +128,18 @@ impl Shares {
 /// Factors of libyuv (`row_common.cc`), in 64ths of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fixed {
-    /// Of a luma of 16 bits, in 65536ths.
+    /// Factor of a luma of 16 bits, in 65536ths.
     gain: u32,
     /// Added to lumas, with the half that rounds.
     offset: i32,
-    /// Of the samples of blue: in blue, and taken from green.
+    /// Factors of the blue difference: added to blue, and subtracted from green.
     blue: (i32, i32),
-    /// Of the samples of red: in red, and taken from green.
+    /// Factors of the red difference: added to red, and subtracted from green.
     red: (i32, i32),
 }
 
 impl Fixed {
-    /// Returns factors of a matrix; `None` if it is none of the common ones.
+    /// Returns factors of a matrix; `None` for a matrix without them.
     pub(super) fn of(matrix: Matrix, is_full: bool) -> Option<Self> {
         /// Its vectors have a byte for it.
         const MOST: i32 = 128;

@@ -174,7 +174,7 @@ fn metadata_is_found_and_taken_out_only_with_the_pixels() {
     assert!(find_metadata(&plain.bytes, plain.codec).kinds.is_empty());
 }
 
-/// Of AVIFs: `tests/avif_damage.rs`.
+/// Those of AVIFs are in `tests/avif_damage.rs`.
 #[test]
 fn damage_is_an_error_or_an_image_of_the_claimed_size() {
     let (mut decoder, mut n_errors, mut n_images) = (Decoder::new(), 0, 0);

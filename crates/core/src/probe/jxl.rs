@@ -96,6 +96,9 @@ fn claims(bytes: &[u8]) -> Result<Claims, String> {
     let codestream = codestream(bytes);
     let claims = codestream.strip_prefix(BARE).and_then(|rest| read(&mut Bits::of(rest)));
     claims.ok_or_else(|| match bytes.len() {
+        _ if codestream.len() >= MAX_HEADER_BYTES => {
+            format!("the JPEG XL has a header of more than {MAX_HEADER_BYTES} bytes, or is damaged")
+        }
         len if len < 32 => format!("the JPEG XL is cut off at byte {len}, in its header"),
         _ => "the JPEG XL is damaged: its header cannot be read".into(),
     })

@@ -112,8 +112,8 @@ pub enum Ending {
 /// Checks that a file is complete and structured as its codec demands, without decoding it: a JPEG
 /// has its tables, its end marker and, if it has several scans, all of them; a PNG has every
 /// necessary chunk with the right CRC; a BMP has all its rows, a GIF a frame, a WebP its image, a
-/// TIFF all its strips, an AVIF the data of all its tiles. The compressed data itself is left to decoding. A file of an
-/// [unsupported](not_decoded) kind passes.
+/// TIFF all its strips, an AVIF the data of all its tiles. The compressed data itself is left to
+/// decoding. A file of an [unsupported](not_decoded) kind passes.
 ///
 /// # Errors
 /// What is missing or damaged, with the offset.
@@ -161,11 +161,14 @@ pub fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> {
     }
 }
 
-/// Returns the bands of an image that is no picture of 8 bits and has bands that a decoder reads as
+/// Returns the bands of an image that is not an 8-bit picture and has bands that a decoder reads as
 /// they are; `None` for all others.
 #[must_use]
 pub fn bands_only(bytes: &[u8], header: &ImageHeader) -> Option<Bands> {
-    let tiff = Tiff::parse(bytes).ok().filter(|_| header.codec == Codec::Tiff)?;
+    if header.codec != Codec::Tiff {
+        return None;
+    }
+    let tiff = Tiff::parse(bytes).ok()?;
     tiff.not_decoded().and_then(|_| tiff.bands().ok())
 }
 

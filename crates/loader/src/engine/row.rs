@@ -313,7 +313,8 @@ impl RowMaker {
                     (Decoded::Bands(pixels), Some(form)) => {
                         band_painter.row(pixels, stages, (form, output), row)
                     }
-                    _ => Err("images that are drawn are RGB, and Bands are not".into()),
+                    // `Setup::new` refuses it.
+                    _ => Err("the views have other bands than the image".into()),
                 };
                 made.map_err(refuse)
             };

@@ -79,6 +79,10 @@ impl Setup {
             n_owners: options.locality.then(|| options.n_caches()),
         };
         let classes = |field: &str| datasets.classes_of(field, options.classes.as_ref());
+        if views.bands().is_some() && datasets.have_drawn() {
+            let what = "Bands are read from files, and a recipe draws RGB: leave Bands out";
+            return Err(Error::usage("transform", what));
+        }
         let groups = Groups::new(&datasets, &options.sampling, classes, seed, &keep)?;
         let groups = match &options.sizes {
             Sizes::Buckets(buckets) => {

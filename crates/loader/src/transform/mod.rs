@@ -33,8 +33,8 @@ pub use geometry::Area;
 pub(crate) use geometry::Rect;
 pub(crate) use geometry::scale_for;
 pub use list::{
-    Chain, Change, DrawKey, EraseValue, Erased, Fill, Interpolation, PaddingMode, Policy, ResizeTo,
-    Transform, TransformList, Transformer, Warp,
+    Chain, Change, DrawKey, EraseValue, Erased, Fill, Interpolation, Mix, PaddingMode, Policy,
+    ResizeTo, Transform, TransformList, Transformer, Warp,
 };
 pub(crate) use list::{Resample, Stage, fuse};
 pub(crate) use output::Tables;

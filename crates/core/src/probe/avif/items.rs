@@ -63,7 +63,7 @@ impl<'a> Meta<'a> {
         Ok(all)
     }
 
-    /// Returns what the extents of an item are counted in.
+    /// Returns the bytes that the extents of an item are places in.
     pub(super) fn source(&self, item: &Item) -> &'a [u8] {
         if item.construction == 1 { self.idat } else { self.file }
     }

@@ -13,7 +13,7 @@ pub struct AvifPicture {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Tiles in a row; 1 for an image that is no grid.
+    /// Tiles in a row; 1 for an image that is not a grid.
     pub across: u32,
     /// Width and height of each tile. Those at the right and at the bottom may reach over the edge.
     pub tile: (u32, u32),
@@ -80,7 +80,7 @@ impl AvifPicture {
                 return Err("the tiles of its grid differ in size or kind".into());
             }
             let item = meta.items.get(&id).filter(|item| item.kind == *b"av01");
-            let item = item.ok_or("a tile of its grid is no image")?;
+            let item = item.ok_or("a tile of its grid is not an image")?;
             if item.extents.is_empty() || item.extents.iter().any(|extent| extent.len == 0) {
                 return Err("the place of its image has no length".into());
             }
@@ -177,8 +177,8 @@ fn grid_shape(
     let fits = covers(across, tile_width, width) && covers(down, tile_height, height);
     if !fits || told != (width.into(), height.into()) || across * down > MAX_TILES {
         return Err(format!(
-            "its grid of {across}x{down} tiles of {tile_width}x{tile_height} pixels is no image \
-             of {width}x{height}"
+            "its grid of {across}x{down} tiles of {tile_width}x{tile_height} pixels is not an \
+             image of {width}x{height}"
         ));
     }
     Ok((across, down))

@@ -76,7 +76,7 @@ fn a_grid_has_the_size_of_the_whole_and_the_bits_of_its_tiles() {
     assert!(probe(&one).unwrap_err().contains("has 1 tiles"));
     let narrow = [ispe(33, 10), ispe(16, 10), av1c(0x40)];
     let narrow = file(&items, &narrow, &refers(b"dimg", 1, &[2, 3]), &idat);
-    assert!(probe(&narrow).unwrap_err().contains("no image of 33x10"));
+    assert!(probe(&narrow).unwrap_err().contains("not an image of 33x10"));
 }
 
 #[test]

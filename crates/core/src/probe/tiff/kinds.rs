@@ -186,12 +186,12 @@ impl Tiff<'_> {
         Ok(Bands { n, dtype })
     }
 
-    /// The message for data that are no picture, but may be bands.
+    /// The message for data that is not a picture, but may be bands.
     fn as_bands(&self, what: &str) -> String {
         match self.bands() {
             Ok(bands) => format!(
-                "TIFF with {what} is no picture of 8 bits: keep the file (wds, mds, parquet), and read \
-                 it with the loader's Bands({bands})"
+                "TIFF with {what} is not an 8-bit picture: keep the file (wds, mds, parquet), and read it \
+                 with the loader's Bands({bands})"
             ),
             Err(what) => what,
         }

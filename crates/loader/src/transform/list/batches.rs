@@ -1,6 +1,5 @@
 //! Transforms of batches: what they mix.
-use super::{Transform, check::refuse};
-use crate::mix::Mix;
+use super::{Mix, Transform, check::refuse};
 use fdconvert_core::Result;
 
 impl Transform {

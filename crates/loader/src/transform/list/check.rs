@@ -5,10 +5,9 @@ use super::{
         bands::BandForm,
         output::{DType, Layout},
     },
-    Change, DrawKey, EraseValue, ResizeTo, Transform,
+    Change, DrawKey, EraseValue, Mix, ResizeTo, Transform,
     draw::{draw, resized},
 };
-use crate::mix::Mix;
 use fdconvert_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 

@@ -14,6 +14,7 @@ mod change;
 mod check;
 mod draw;
 mod fuse;
+mod mix;
 mod op;
 mod policies;
 mod policy;
@@ -24,6 +25,7 @@ pub use change::{Chain, Change, Erased, Warp};
 pub use check::TransformList;
 pub use draw::DrawKey;
 pub(crate) use fuse::{Resample, Stage, fuse};
+pub use mix::Mix;
 
 use super::{
     output::{DType, Layout},
