@@ -3,10 +3,9 @@
 //! Gathers take from 6 to some 100 cycles, by processor and microcode, so that no table of
 //! processors would tell. The first images of a process are decoded by both kinds instead.
 use crate::{Entropy, Instructions};
-use std::{
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-    time::{Duration, Instant},
-};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+#[cfg(target_arch = "x86_64")]
+use std::time::{Duration, Instant};
 
 /// Number of images that are decoded by both.
 const N_TRIALS: u64 = 7;

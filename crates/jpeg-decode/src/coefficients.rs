@@ -1,3 +1,5 @@
+#[cfg(target_arch = "x86_64")]
+use crate::lanes::Lanes;
 use crate::{
     Block, Entropy, Error, Instructions,
     dc::Predictions,
@@ -7,9 +9,9 @@ use crate::{
     table::Tables,
     window::Window,
 };
-#[cfg(target_arch = "x86_64")]
-use crate::{instructions::Loops, lanes::Lanes, tasks::Interleaved};
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::{instructions::Loops, tasks::Interleaved};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use fdconvert_jpeg::Unstuffed;
 use fdconvert_jpeg::{EntryPoints, Jpeg, unstuff};
 
@@ -35,13 +37,13 @@ pub fn coefficients(
         Some(it) => Runs::of_entry_points(jpeg, &data, it, 0).map(|(_, runs)| runs),
         None => Ok(Runs::of_restarts(jpeg, &data, 0).1),
     };
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     if let Some(loops) = Loops::new(instructions)
         && let Some(blocks) = by_vectors(jpeg, &data, &mut runs()?, entropy, loops)
     {
         return Ok(blocks);
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = instructions;
     let tables = Tables::new(jpeg);
     let (scan, mut window) = (Scan::new(jpeg, &data, &tables), Window::default());
@@ -52,7 +54,7 @@ pub fn coefficients(
 
 /// Decodes all blocks by vectors alone. `None` without instructions for them, and for blocks that
 /// are damaged.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn by_vectors(
     jpeg: &Jpeg,
     data: &Unstuffed,
@@ -61,18 +63,17 @@ fn by_vectors(
     loops: Loops,
 ) -> Option<Vec<Block>> {
     let (blocks, mut window) = (0..jpeg.n_blocks, Window::default());
-    match (entropy, loops.avx512()) {
-        (Entropy::Lanes(n_groups), Some(avx512)) => {
-            let mut lanes = Lanes::new(avx512);
-            lanes.prepare(jpeg)?;
-            lanes.decode(data, runs, &blocks, n_groups, &mut window)?;
-        }
-        _ => {
-            let mut streams = Interleaved::new(loops.avx2()?);
-            streams.prepare(jpeg, data, false)?;
-            streams.decode(data, runs, &blocks, entropy.n_streams(), &mut window)?;
-        }
+    #[cfg(target_arch = "x86_64")]
+    if let (Entropy::Lanes(n_groups), Some(avx512)) = (entropy, loops.avx512()) {
+        let mut lanes = Lanes::new(avx512);
+        lanes.prepare(jpeg)?;
+        lanes.decode(data, runs, &blocks, n_groups, &mut window)?;
+        let (blocks, are_sound) = summed(jpeg, window);
+        return are_sound.then_some(blocks);
     }
+    let mut streams = Interleaved::new(loops.base()?);
+    streams.prepare(jpeg, data, false)?;
+    streams.decode(data, runs, &blocks, entropy.n_streams(), &mut window)?;
     let (blocks, are_sound) = summed(jpeg, window);
     are_sound.then_some(blocks)
 }
@@ -83,5 +84,5 @@ fn summed(jpeg: &Jpeg, Window { mut cells, half_of }: Window) -> (Vec<Block>, bo
     (half_of.iter().filter_map(|half| cells.half(*half).copied()).collect(), are_sound)
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests;

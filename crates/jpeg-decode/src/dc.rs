@@ -36,7 +36,7 @@ impl Predictions {
     /// sums. Returns true if the spill of all these blocks, where damaged data puts values, is
     /// empty.
     pub(crate) fn add_up(&mut self, half_of: &[u32], cells: &mut Cells) -> bool {
-        let mut spilled = 0;
+        let mut spilled = [0; MAX_SPILL];
         let mut rest = half_of;
         while !rest.is_empty() {
             if self.slot == 0 && self.left == 0 {
@@ -56,7 +56,7 @@ impl Predictions {
                     && let Some(spill) = cells.half(*half ^ 1)
                 {
                     let spill = spill.first_chunk::<MAX_SPILL>().unwrap_or(&[0; MAX_SPILL]);
-                    spilled |= spill.iter().fold(0, |all, value| all | value);
+                    spilled.iter_mut().zip(spill).for_each(|(all, value)| *all |= value);
                 }
                 let Some(values) = cells.half_mut(*half) else { continue };
                 let sum = &mut self.sums[usize::from(component & 3)];
@@ -64,6 +64,6 @@ impl Predictions {
                 values[0] = *sum;
             }
         }
-        spilled == 0
+        spilled == [0; MAX_SPILL]
     }
 }

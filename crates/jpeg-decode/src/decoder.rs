@@ -1,10 +1,5 @@
-#[cfg(target_arch = "x86_64")]
-use crate::{
-    Damage, choice,
-    guess::Guesses,
-    lanes::{self, Lanes},
-    tasks::Interleaved,
-};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::{Damage, guess::Guesses, tasks::Interleaved};
 use crate::{
     Error, Header, Instructions, Options, PixelFormat, Unsupported,
     entropy::{self, Scan},
@@ -15,6 +10,11 @@ use crate::{
     runs::Runs,
     table::Tables,
     window::Window,
+};
+#[cfg(target_arch = "x86_64")]
+use crate::{
+    choice,
+    lanes::{self, Lanes},
 };
 use fdconvert_jpeg::{Color, EntryPoints, Unstuffed, parse_unstuffed};
 use std::ops::Range;
@@ -32,7 +32,7 @@ const LANES_WINDOW_BLOCKS: usize = 4800;
 #[derive(Debug)]
 pub struct Decoder {
     instructions: Instructions,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     streams: Option<Interleaved>,
     #[cfg(target_arch = "x86_64")]
     lanes: Option<Lanes>,
@@ -63,8 +63,8 @@ impl Decoder {
     fn of(instructions: Instructions, loops: Loops) -> Self {
         Self {
             instructions,
-            #[cfg(target_arch = "x86_64")]
-            streams: loops.avx2().map(Interleaved::new),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            streams: loops.base().map(Interleaved::new),
             #[cfg(target_arch = "x86_64")]
             lanes: loops.avx512().map(Lanes::new),
             data: Unstuffed::default(),
@@ -154,13 +154,9 @@ impl Decoder {
         let format = options.format;
         let averages = part.takes_averages(jpeg, format);
         let work = Work { jpeg, data, entry_points, part, format, averages };
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         if self.streams.is_some() {
-            let decoded = match options.entropy.or_else(|| self.faster(&work)) {
-                Some(entropy) => self.decode_vectors(&work, entropy, out),
-                None => choice::try_both(|entropy| self.decode_vectors(&work, entropy, out)),
-            };
-            match decoded {
+            match self.decode_fast(&work, options.entropy, out) {
                 // The portable code finds the exact fault.
                 Err(Error::Damaged { .. }) => self.renderer.clear(),
                 decoded => return decoded.map(|()| header),
@@ -172,6 +168,23 @@ impl Decoder {
             self.renderer.clear();
         }
         decoded.map(|()| header)
+    }
+
+    /// Decodes with this kind of entropy decoding, or with the faster one.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn decode_fast(
+        &mut self,
+        work: &Work<'_>,
+        entropy: Option<Entropy>,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        #[cfg(target_arch = "x86_64")]
+        let Some(entropy) = entropy.or_else(|| self.faster(work)) else {
+            return choice::try_both(|entropy| self.decode_vectors(work, entropy, out));
+        };
+        #[cfg(target_arch = "aarch64")]
+        let entropy = entropy.unwrap_or(Entropy::STREAMS);
+        self.decode_vectors(work, entropy, out)
     }
 
     /// Returns the faster kind of entropy decoding, if that is known.
@@ -187,7 +200,7 @@ impl Decoder {
         if lanes_pay { choice::fastest_entropy() } else { Some(Entropy::STREAMS) }
     }
 
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn decode_vectors(
         &mut self,
         work: &Work<'_>,
@@ -197,6 +210,7 @@ impl Decoder {
         let damaged = Error::Damaged { block: 0, bit: 0, what: Damage::DataEnds };
         let (start, mut runs) = work.runs()?;
         let Work { jpeg, data, .. } = *work;
+        #[cfg(target_arch = "x86_64")]
         if let Entropy::Lanes(n_groups) = entropy
             && !work.averages
             && let Some(lanes) = &mut self.lanes

@@ -12,11 +12,13 @@ pub enum Instructions {
     Avx2,
     /// AVX-512 F, BW and VL in addition.
     Avx512,
+    /// NEON, which every aarch64 has.
+    Neon,
 }
 
 impl Instructions {
-    /// All instruction sets, from the slowest to the fastest.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+    /// All instruction sets, those of an architecture from the slowest to the fastest.
+    pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Neon];
 
     /// Returns the fastest set of this processor.
     #[must_use]
@@ -40,7 +42,16 @@ pub(crate) enum Loops {
     Avx2(Avx2),
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx2, Avx512),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
 }
+
+/// Proof of the least instructions for which there are vectors and streams on this architecture.
+#[cfg(target_arch = "x86_64")]
+pub(crate) type Base = Avx2;
+/// Proof of the least instructions for which there are vectors and streams on this architecture.
+#[cfg(target_arch = "aarch64")]
+pub(crate) type Base = Neon;
 
 impl Loops {
     pub(crate) fn new(instructions: Instructions) -> Option<Self> {
@@ -50,16 +61,21 @@ impl Loops {
             Instructions::Avx2 => Avx2::detect().map(Self::Avx2),
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512 => Some(Self::Avx512(Avx2::detect()?, Avx512::detect()?)),
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(target_arch = "aarch64")]
+            Instructions::Neon => Some(Self::Neon(Neon::detect())),
             _ => None,
         }
     }
 
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn avx2(self) -> Option<Avx2> {
+    /// Returns the proof that all loops but the portable ones have.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    pub(crate) fn base(self) -> Option<Base> {
         match self {
             Self::Portable => None,
+            #[cfg(target_arch = "x86_64")]
             Self::Avx2(avx2) | Self::Avx512(avx2, _) => Some(avx2),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(neon) => Some(neon),
         }
     }
 
@@ -100,5 +116,19 @@ impl Avx512 {
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("bmi2");
         all.then_some(Self(()))
+    }
+}
+
+/// Proof of NEON.
+#[cfg(target_arch = "aarch64")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Neon(());
+
+#[cfg(target_arch = "aarch64")]
+impl Neon {
+    /// There is nothing to detect: Rust's targets of this architecture require NEON.
+    fn detect() -> Self {
+        const { assert!(cfg!(target_feature = "neon")) };
+        Self(())
     }
 }

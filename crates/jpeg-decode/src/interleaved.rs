@@ -19,33 +19,34 @@
 //! by itself. Values of a damaged scan after the 63rd one go to that lower half, too, which is
 //! checked afterwards.
 //!
-//! The next bits are the upper 57 of a word; below them is a one, so that the number of its
-//! trailing zeros gives the number of used bits. Nothing is counted per code.
+//! The next bits are the upper ones of a word. The last bit that was loaded is replaced by a one,
+//! so that the number of trailing zeros is that of the bits that were used since the start of the
+//! first loaded byte. Nothing is counted per code.
 //!
 //! # Bounds
 //!
 //! A code advances a place by at least 2 bytes, so that everything terminates, and by at most a
 //! cell: a DC code by 130 bytes at most, an AC code by 128, an invalid code to the next cell. A
 //! stream is stopped when it is within a margin of 2 or 3 cells of its end, which is checked every
-//! 3 to 5 entries. So it never gets further than that many cells after a place outside the margin:
-//! [`SLACK`] cells after its end belong to it. Bits are loaded from at most `limit`, with 8 bytes
-//! of the padding after it.
+//! 3 to 5 entries, or after as many as cannot lead there. So it never gets further than that many
+//! cells after a place outside the margin: [`SLACK`] cells after its end belong to it. Bytes are
+//! loaded from at most `limit`, with 8 of the padding after it.
 //!
 //! The last blocks of a run are taken one code at a time, and end exactly. If values are not
 //! needed, [`crate::plans`] takes several codes at a time.
 #![allow(unsafe_code, reason = "places and tables are indexed without checks, see Bounds")]
 use crate::{
-    instructions::Avx2,
+    instructions::Base,
     plans::{Aim, Averages, CELL, LongValues, Mark, Plan, Plans, SLACK, Values, Way},
     table::{Codes, Entry},
     window::Window,
 };
 use fdconvert_jpeg::Unstuffed;
-use std::{arch::asm, mem::offset_of, ptr::with_exposed_provenance_mut, slice::IterMut};
+#[cfg(target_arch = "x86_64")]
+use std::arch::asm;
+use std::{ptr::with_exposed_provenance_mut, slice::IterMut};
 
 pub(crate) const MAX_STREAMS: usize = 8;
-/// A word without bits: only the one below them.
-const NO_BITS: u64 = 1 << 6;
 
 /// A place of the scan that is being decoded.
 #[derive(Debug, Clone, Copy)]
@@ -54,14 +55,12 @@ pub(crate) struct Stream<'a> {
     /// Last place before a check, with a margin before the end.
     stop: u64,
     end: u64,
-    /// Position in the scan after which the stream is stopped too.
-    stop_bit: u64,
+    /// Byte of the scan at which the stream is stopped too.
+    stop_byte: u64,
     /// The place after an invalid code; 0 if all were valid.
     failed: u64,
-    /// The scan, with its padding.
+    /// The scan, with its padding: the same for all streams of a call.
     data: &'a [u8],
-    /// The last position in the scan to load from.
-    limit: u64,
 }
 
 /// The state that changes with every code, kept in registers.
@@ -69,8 +68,8 @@ pub(crate) struct Stream<'a> {
 struct Now {
     /// The bits, as in the module's documentation.
     bits: u64,
-    /// Position in the scan at which they were loaded.
-    loaded_at: u64,
+    /// Byte of the scan from which they were loaded.
+    byte: u64,
     /// Place relative to the first cell; an address while streams run.
     place: u64,
 }
@@ -78,7 +77,7 @@ struct Now {
 impl Now {
     #[inline(always)]
     fn bit(&self) -> u64 {
-        self.loaded_at + u64::from(self.bits.trailing_zeros()) - 6
+        self.byte * 8 + u64::from(self.bits.trailing_zeros())
     }
 }
 
@@ -93,16 +92,15 @@ impl<'a> Stream<'a> {
     ) -> Self {
         let place = cell as u64 * CELL;
         let end = place + n_blocks as u64 * CELL;
-        let data = data.padded();
-        let limit = (data.len() as u64).saturating_sub(16) * 8;
         let stop = end.saturating_sub(plans.aim.margin() * CELL).max(place);
-        let now = Now { bits: NO_BITS, loaded_at: bit, place };
-        Self { now, stop, end, stop_bit: u64::MAX, failed: 0, data, limit }
+        // No bits are left of those before the position.
+        let now = Now { bits: 1 << (bit % 8), byte: bit / 8, place };
+        Self { now, stop, end, stop_byte: u64::MAX, failed: 0, data: data.padded() }
     }
 
     /// Also stops the stream after a position.
     pub(crate) fn until(self, stop_bit: u64) -> Self {
-        Self { stop_bit, ..self }
+        Self { stop_byte: stop_bit.div_ceil(8), ..self }
     }
 
     /// Returns true if all codes of the blocks from a cell on were valid.
@@ -120,7 +118,7 @@ impl<'a> Stream<'a> {
     }
 
     pub(crate) fn is_near_end(&self) -> bool {
-        self.now.place >= self.stop || self.now.loaded_at >= self.stop_bit
+        self.now.place >= self.stop || self.now.byte >= self.stop_byte
     }
 }
 
@@ -130,7 +128,7 @@ pub(crate) type Marks = [Mark; MAX_STREAMS];
 /// Decodes until one of the streams is near its end; returns the number of set marks. There are at
 /// most [`MAX_STREAMS`] streams, and none of them is near its end before.
 pub(crate) fn run(
-    _: Avx2,
+    _: Base,
     plans: &mut Plans,
     window: &mut Window,
     streams: &mut [Stream<'_>],
@@ -154,7 +152,7 @@ pub(crate) fn run(
 /// Takes the last blocks of a stream, code by code. Returns their end; `None` when there are values
 /// after the last block, which only damaged data has.
 pub(crate) fn finish(
-    _: Avx2,
+    _: Base,
     plans: &mut Plans,
     window: &mut Window,
     stream: &mut Stream<'_>,
@@ -170,7 +168,7 @@ pub(crate) fn finish(
 /// Takes codes one by one up to the start of a block: the next one, or the one after it. Returns
 /// whether there was room for that.
 pub(crate) fn finish_block(
-    _: Avx2,
+    _: Base,
     plans: &mut Plans,
     window: &mut Window,
     stream: &mut Stream<'_>,
@@ -198,6 +196,9 @@ struct Bases {
     plans: *const Plan,
     entries: *const Entry,
     codes: *const Codes,
+    data: *const u8,
+    /// The last byte of the scan to load from.
+    limit: u64,
 }
 
 impl Bases {
@@ -206,10 +207,13 @@ impl Bases {
     /// safety depends on it.
     fn new(plans: &mut Plans, window: &mut Window, streams: &[Stream<'_>]) -> Self {
         let mut n_cells = 0;
+        let data = streams.first().map_or(&[][..], |stream| stream.data);
+        let limit = data.len().saturating_sub(16);
         for stream in streams {
             n_cells = n_cells.max((stream.end / CELL) as usize + SLACK);
             // After its end no code is taken.
-            assert!(stream.limit / 8 + 8 <= stream.data.len() as u64 && stream.stop <= stream.end);
+            assert!(stream.stop <= stream.end);
+            assert!(std::ptr::eq(stream.data, data) && limit + 8 <= data.len());
         }
         window.cells.reach(n_cells);
         plans.reach(n_cells);
@@ -223,6 +227,8 @@ impl Bases {
             plans: plans.plans.as_ptr().wrapping_sub((cells >> plans.aim.plan_shift()) as usize),
             entries: plans.entries.as_ptr(),
             codes: plans.codes.as_ptr(),
+            data: data.as_ptr(),
+            limit: limit as u64,
         }
     }
 
@@ -242,6 +248,19 @@ impl Bases {
         Now { place: self.address(stream.now.place), ..stream.now }
     }
 
+    /// Returns how often a round of entries can be taken before a stream may be near its end; 0 if
+    /// it is.
+    #[inline(always)]
+    fn n_rounds<W: Way>(self, now: Now, stop: u64, stop_byte: u64) -> u64 {
+        if now.place >= stop || now.byte >= stop_byte {
+            return 0;
+        }
+        // An entry leads at most a cell further, and a round uses at most 8 bytes, or some more if
+        // it has long codes, which does no harm.
+        let by_cells = (stop - now.place) / (W::N_ENTRIES as u64 * CELL);
+        by_cells.min((stop_byte - now.byte) / 8).max(1)
+    }
+
     /// Writes the state back.
     #[inline(always)]
     fn leave(self, now: Now, stream: &mut Stream<'_>) {
@@ -250,9 +269,8 @@ impl Bases {
 }
 
 /// For this and all functions below: the pointers are those of [`Bases::new`] for these streams,
-/// and the processor has BMI1 and BMI2.
-/// and the processor has BMI1 and BMI2.
-#[target_feature(enable = "bmi1,bmi2")]
+/// and an x86-64 processor has BMI1 and BMI2.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi1,bmi2"))]
 unsafe fn alternate<W: Way>(at: Bases, marks: &mut IterMut<'_, Marks>, streams: &mut [Stream<'_>]) {
     // SAFETY: passed on.
     unsafe {
@@ -274,7 +292,7 @@ macro_rules! alternate {
     ($name:ident: $($stream:ident $number:literal)+) => {
         #[inline(never)]
         #[allow(clippy::too_many_arguments, reason = "each is a name for registers")]
-        #[target_feature(enable = "bmi1,bmi2")]
+        #[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi1,bmi2"))]
         unsafe fn $name<W: Way>(
             at: Bases,
             marks: &mut IterMut<'_, Marks>,
@@ -285,24 +303,33 @@ macro_rules! alternate {
             macro_rules! step_each {
                 () => { $(step::<W>(at, &mut $stream.0, $stream.2);)+ };
             }
-            // SAFETY: passed on.
-            unsafe {
-                while $($stream.0.place < $stream.1 && $stream.0.loaded_at < $stream.2.stop_bit)&&+ {
-                    $(load(&mut $stream.0, $stream.2);)+
-                    if let Some(marks) = marks.next() {
-                        $(marks[$number] = Mark {
-                            bit: $stream.0.loaded_at,
-                            place: at.place($stream.0.place),
-                        };)+
-                    }
-                    step_each!();
-                    step_each!();
-                    step_each!();
-                    if W::N_ENTRIES > 3 {
+            loop {
+                let mut n_rounds = u64::MAX;
+                $(n_rounds = n_rounds.min(
+                    at.n_rounds::<W>($stream.0, $stream.1, $stream.2.stop_byte)
+                );)+
+                if n_rounds == 0 {
+                    break;
+                }
+                for _ in 0..n_rounds {
+                    // SAFETY: passed on.
+                    unsafe {
+                        $(load(at, &mut $stream.0);)+
+                        if let Some(marks) = marks.next() {
+                            $(marks[$number] = Mark {
+                                bit: $stream.0.bit(),
+                                place: at.place($stream.0.place),
+                            };)+
+                        }
                         step_each!();
-                    }
-                    if W::N_ENTRIES > 4 {
                         step_each!();
+                        step_each!();
+                        if W::N_ENTRIES > 3 {
+                            step_each!();
+                        }
+                        if W::N_ENTRIES > 4 {
+                            step_each!();
+                        }
                     }
                 }
             }
@@ -319,7 +346,7 @@ alternate!(six: a 0 b 1 c 2 d 3 e 4 f 5);
 alternate!(seven: a 0 b 1 c 2 d 3 e 4 f 5 g 6);
 alternate!(eight: a 0 b 1 c 2 d 3 e 4 f 5 g 6 h 7);
 
-#[target_feature(enable = "bmi1,bmi2")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi1,bmi2"))]
 unsafe fn finish_one(aim: Aim, at: Bases, stream: &mut Stream<'_>, end: u64) {
     // SAFETY: passed on.
     unsafe {
@@ -331,33 +358,33 @@ unsafe fn finish_one(aim: Aim, at: Bases, stream: &mut Stream<'_>, end: u64) {
     }
 }
 
-#[target_feature(enable = "bmi1,bmi2")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi1,bmi2"))]
 unsafe fn finish_by<W: Way>(at: Bases, stream: &mut Stream<'_>, end: u64) {
     let mut now = at.enter(stream);
     let end = at.address(end);
     while now.place < end {
         // SAFETY: passed on; the place is before the end.
         unsafe {
-            load(&mut now, stream);
+            load(at, &mut now);
             step::<W>(at, &mut now, stream);
         }
     }
     at.leave(now, stream);
 }
 
-/// Loads the next 57 bits.
+/// Loads the next bits, at least [`LOADED_BITS`](crate::plans::LOADED_BITS).
 #[inline(always)]
-unsafe fn load(now: &mut Now, stream: &Stream<'_>) {
-    now.loaded_at = now.bit().min(stream.limit);
+unsafe fn load(at: Bases, now: &mut Now) {
+    let n_used = now.bits.trailing_zeros();
+    now.byte = (now.byte + u64::from(n_used / 8)).min(at.limit);
     // SAFETY: 8 bytes from `limit` are in the data.
-    let word =
-        unsafe { stream.data.as_ptr().add((now.loaded_at >> 3) as usize).cast::<[u8; 8]>().read() };
-    let word = u64::from_be_bytes(word);
-    now.bits = ((word << (now.loaded_at & 7)) | 127) - 63;
+    let word = unsafe { at.data.add(now.byte as usize).cast::<[u8; 8]>().read() };
+    now.bits = (u64::from_be_bytes(word) | 1) << (n_used % 8);
 }
 
 /// Takes one code: for a whole entry the same as [`step_long`], in 16 instructions. The compiler
 /// needs 24, and runs out of registers for five streams.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn step<W: Way>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) {
     if cfg!(sanitized) {
@@ -405,25 +432,45 @@ unsafe fn step<W: Way>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) {
             entry = inout(reg_abcd) entry.bits() => _,
             half = inout(reg_abcd) half => _,
             plans = in(reg) at.plans,
-            mask = const offset_of!(Plan, mask),
+            mask = const Plan::MASK_BYTE,
             options(nostack),
         );
+    }
+}
+
+/// Takes one code. The compiler makes 11 instructions of it for aarch64, whose 31 registers hold the
+/// state of six streams.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+unsafe fn step<W: Way>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) {
+    // SAFETY: a place in the cells has a plan, and a plan has as many entries as N bits can index;
+    // the place that is written to is in the cells as long as the stream was stopped in time.
+    unsafe {
+        let plan = *at.plans.wrapping_add((now.place >> W::PLAN_SHIFT) as usize);
+        let entry = *at.entries.add(plan.index(now.bits >> (64 - W::INDEX_BITS)));
+        if !entry.is_whole() {
+            *now = step_long::<W>(at, *now, stream);
+            return;
+        }
+        // A shift uses the lowest six bits, which are those of `total_bits`.
+        now.bits = now.bits.wrapping_shl(entry.bits());
+        now.place = (now.place | plan.mask()) + u64::from(entry.advance());
+        with_exposed_provenance_mut::<i16>(now.place as usize).sub(1).write(entry.value_here());
     }
 }
 
 /// Takes a code that is longer than the index, or has a longer value.
 #[cold]
 #[inline(never)]
-#[target_feature(enable = "bmi1,bmi2")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi1,bmi2"))]
 unsafe fn step_long<W: Way>(at: Bases, mut now: Now, stream: &mut Stream<'_>) -> Now {
     // SAFETY: as for `step`; a plan has its codes.
     unsafe {
-        load(&mut now, stream);
+        load(at, &mut now);
         let plan = *at.plans.wrapping_add((now.place >> W::PLAN_SHIFT) as usize);
-        let index = u64::from(plan.table) + (now.bits >> (64 - W::INDEX_BITS));
-        let mut entry = *at.entries.add(index as usize);
+        let mut entry = *at.entries.add(plan.index(now.bits >> (64 - W::INDEX_BITS)));
         if !entry.has_code() {
-            let Some(found) = (*at.codes.add(plan.codes.into())).find(now.bits) else {
+            let Some(found) = (*at.codes.add(plan.codes())).find(now.bits) else {
                 // The block ends, and the next one starts a bit later. A stream with a guessed
                 // start may still resynchronise.
                 now.bits <<= 1;
@@ -433,11 +480,11 @@ unsafe fn step_long<W: Way>(at: Bases, mut now: Now, stream: &mut Stream<'_>) ->
             };
             entry = found;
         }
-        let value = entry.value(now.bits) & plan.kept;
+        let value = entry.value(now.bits) & plan.kept();
         now.bits <<= entry.total_bits();
-        now.place = (now.place | u64::from(plan.mask)) + u64::from(entry.advance());
+        now.place = (now.place | plan.mask()) + u64::from(entry.advance());
         with_exposed_provenance_mut::<i16>(now.place as usize).sub(1).write(value);
-        load(&mut now, stream);
+        load(at, &mut now);
     }
     now
 }

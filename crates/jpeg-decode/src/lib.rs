@@ -29,9 +29,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Instructions`] are chosen when a decoder is made: AVX2 or AVX-512 on x86-64, or portable code
-//! without vectors and without unsafe blocks, which is the reference for the others, value by
-//! value. It is three times slower than libjpeg-turbo, and used on all other processors.
+//! [`Instructions`] are chosen when a decoder is made: AVX2 or AVX-512 on x86-64, NEON on aarch64,
+//! or portable code without vectors and without unsafe blocks, which is the reference for the
+//! others, value by value. It is three times slower than libjpeg-turbo, and used on all other
+//! processors.
 //!
 //! Deliberately absent: files, threads, progressive and arithmetic JPEGs, CMYK.
 
@@ -42,27 +43,27 @@ mod dc;
 mod decoder;
 mod entropy;
 mod error;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod guess;
 mod idct;
 mod instructions;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod interleaved;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
 mod options;
 mod part;
 mod plane;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod plans;
 mod reduced;
 mod renderer;
 mod rows;
 mod runs;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod simd;
 mod table;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod tasks;
 mod upsample;
 mod window;

@@ -97,7 +97,12 @@ impl Plane {
         let mcus = self.mcus_x.start * n_slots..self.mcus_x.end * n_slots;
         let from = self.first_slot + y * self.blocks.0;
         self.row.clear();
-        for mcu in half_of.get(mcus).unwrap_or_default().chunks_exact(n_slots) {
+        let mcus = half_of.get(mcus).unwrap_or_default().chunks_exact(n_slots);
+        if self.blocks.0 == 1 {
+            self.row.extend(mcus.map(|mcu| mcu.get(from).copied().unwrap_or_default()));
+            return;
+        }
+        for mcu in mcus {
             // Mostly one or two: too few for a call that copies.
             for half in mcu.get(from..from + self.blocks.0).unwrap_or_default() {
                 self.row.push(*half);
@@ -140,17 +145,20 @@ impl Plane {
                         Loops::Avx512(_, avx512) => {
                             crate::simd::block_row_512(avx512, cells, row, factors, out, stride);
                         }
+                        #[cfg(target_arch = "aarch64")]
+                        Loops::Neon(neon) => {
+                            crate::simd::block_row_128(neon, cells, row, factors, out, stride);
+                        }
                     }
                     continue;
                 }
             };
-            match loops {
-                #[cfg(target_arch = "x86_64")]
-                Loops::Avx2(avx2) | Loops::Avx512(avx2, _) => {
-                    crate::simd::reduced_row_256(avx2, side, cells, row, factors, out, stride);
-                }
-                Loops::Portable => reduced::block_row(side, cells, row, factors, out, stride),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            if let Some(base) = loops.base() {
+                crate::simd::reduced_row(base, side, cells, row, factors, out, stride);
+                continue;
             }
+            reduced::block_row(side, cells, row, factors, out, stride);
         }
     }
 

@@ -13,8 +13,9 @@ use fdconvert_jpeg::{HuffmanTable, Jpeg, Unstuffed};
 pub(crate) const CELL: u64 = 256;
 /// Cells after the end of a run that a damaged scan may write to.
 pub(crate) const SLACK: usize = 3;
-/// Bits of a stream after loading.
-const LOADED_BITS: u32 = 57;
+/// Bits of a stream after loading: those of 8 bytes without the last one, and without up to seven
+/// that were used before.
+pub(crate) const LOADED_BITS: u32 = 56;
 /// Cells before the end of a run in which codes are taken one by one. A block has at least two
 /// codes, a DC and an AC code, so that five entries of a sound scan end at most three blocks, and
 /// four or three entries two.
@@ -67,9 +68,13 @@ impl Way for Averages {
 }
 
 /// Returns true if the loaded bits suffice for the entries between two checks of a stream, and the
-/// cells after its end for their values (see the module, Bounds).
+/// cells after its end for their values (see [`crate::interleaved`], Bounds).
 const fn is_sound<W: Way>(margin: u64) -> bool {
-    W::MOST_BITS as usize * W::N_ENTRIES <= LOADED_BITS as usize
+    let before_last = W::MOST_BITS * (W::N_ENTRIES as u32 - 1);
+    // All bits of the last entry may be used, but those after the index are not looked at: even if
+    // the one that follows the loaded bits is used too, the number of trailing zeros is right.
+    before_last + W::INDEX_BITS <= LOADED_BITS
+        && before_last + W::MOST_BITS <= LOADED_BITS + 1
         && (W::N_ENTRIES as u64) < margin + SLACK as u64
         && matches!(W::N_ENTRIES, 3..=5)
 }
@@ -106,15 +111,47 @@ impl Aim {
     }
 }
 
-/// Tables for the next code in a part of a cell.
+/// Tables for the next code in a part of a cell: a single number, which is loaded at once.
+///
+/// | bits | meaning |
+/// |---|---|
+/// | 0 to 31 | the first entry of the table |
+/// | 32 to 47 | mask of the value's bits to write: all, or none |
+/// | 48 to 55 | the number of the codes |
+/// | 56 to 63 | mask of the place, 126 for DC and 0 for AC |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C)]
-pub(crate) struct Plan {
-    pub(crate) table: u32,
-    pub(crate) mask: u8,
-    pub(crate) codes: u8,
-    /// Mask of the value's bits to write: all, or none.
-    pub(crate) kept: i16,
+#[repr(transparent)]
+pub(crate) struct Plan(u64);
+
+impl Plan {
+    /// The byte that holds the mask.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const MASK_BYTE: usize = 7;
+
+    fn new(table: u32, kept: i16, codes: u8, mask: u8) -> Self {
+        let kept = u64::from(kept.cast_unsigned());
+        Self(u64::from(table) | kept << 32 | u64::from(codes) << 48 | u64::from(mask) << 56)
+    }
+
+    /// Returns the index of the table's entry for the next bits, given as a number.
+    #[inline(always)]
+    pub(crate) fn index(self, bits: u64) -> usize {
+        // There is room for both in 32 bits.
+        self.0.wrapping_add(bits) as u32 as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn mask(self) -> u64 {
+        self.0 >> 56
+    }
+
+    pub(crate) fn kept(self) -> i16 {
+        (self.0 >> 32) as i16
+    }
+
+    pub(crate) fn codes(self) -> usize {
+        usize::from((self.0 >> 48) as u8)
+    }
 }
 
 /// Position and place of a stream at some time.
@@ -165,7 +202,7 @@ impl Plans {
             if known.is_none() {
                 sources.push(source);
             }
-            Plan { table: (number << index_bits) as u32, mask, codes: number as u8, kept }
+            Plan::new((number << index_bits) as u32, kept, number as u8, mask)
         };
         for slot in &jpeg.slots {
             let component = jpeg.components.get(usize::from(slot.component))?;
@@ -224,14 +261,14 @@ impl Plans {
             let at = usize::try_from(mark.bit / 8).ok()?;
             let word = data.padded().get(at..)?.first_chunk()?;
             let word = u64::from_be_bytes(*word) << (mark.bit % 8);
-            let index = u64::from(plan.table) + (word >> (64 - self.aim.index_bits()));
-            let entry = *self.entries.get(index as usize)?;
+            let index = plan.index(word >> (64 - self.aim.index_bits()));
+            let entry = *self.entries.get(index)?;
             let entry = match entry.has_code() {
                 true => entry,
-                false => self.codes.get(usize::from(plan.codes))?.find(word)?,
+                false => self.codes.get(plan.codes())?.find(word)?,
             };
             mark.bit += u64::from(entry.total_bits());
-            mark.place = (mark.place | u64::from(plan.mask)) + u64::from(entry.advance());
+            mark.place = (mark.place | plan.mask()) + u64::from(entry.advance());
         }
         Some(mark)
     }

@@ -41,6 +41,7 @@ impl Work<'_> {
 
     /// Returns the approximate number of runs of the part, or of that number of blocks if it has
     /// more.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn n_runs_within(&self, n_blocks: usize) -> usize {
         let n_runs = match self.entry_points {
             None => self.jpeg.n_restarts() as usize + 1,

@@ -11,13 +11,13 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     rows: [Vec<u8>; 3],
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     sums: [Vec<u16>; 2],
     /// 128 everywhere: the colour difference of gray.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     none: Vec<u8>,
     /// A row that starts a pixel too early.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     shifted: Vec<u8>,
 }
 
@@ -28,7 +28,7 @@ impl Scratch {
         for row in &mut self.rows {
             row.resize(length.max(row.len()), 0);
         }
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         self.none.resize(length.max(self.none.len()), 128);
     }
 }
@@ -50,9 +50,9 @@ pub(crate) fn rgb(
     scratch: &mut Scratch,
     out: &mut [u8],
 ) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(avx2) = loops.avx2()
-        && with_avx2(avx2, color, planes, row, scratch, out)
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    if let Some(base) = loops.base()
+        && with_vectors(base, color, planes, row, scratch, out)
     {
         return;
     }
@@ -84,9 +84,9 @@ fn samples<'a>(
 }
 
 /// Writes a row with vectors; `false` if they do not support it.
-#[cfg(target_arch = "x86_64")]
-fn with_avx2(
-    avx2: crate::instructions::Avx2,
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn with_vectors(
+    base: crate::instructions::Base,
     color: Color,
     planes: &[Plane],
     row: &Row,
@@ -97,13 +97,13 @@ fn with_avx2(
     let Scratch { rows: [first, second, third], sums: [cb_sums, cr_sums], none, shifted } = scratch;
     match (color, planes) {
         (Color::Gray, _) => {
-            simd::whole_row(avx2, samples(planes, 0, row, first), [none, none], out);
+            simd::whole_row(base, samples(planes, 0, row, first), [none, none], out);
         }
         (Color::YCbCr, [_, cb, cr]) => match (cb.method().bias(), cr.method().bias()) {
             (Some(bias), Some(other)) if bias == other => {
                 for (plane, sums) in [(cb, &mut *cb_sums), (cr, &mut *cr_sums)] {
                     let (near, far) = plane.near_and_far(row.y, row.mcu_y);
-                    simd::sums(avx2, near, far, plane.n_columns(), sums);
+                    simd::sums(base, near, far, plane.n_columns(), sums);
                 }
                 // Two columns of pixels come from one column of samples.
                 let is_odd = row.x.start % 2 == 1;
@@ -113,16 +113,16 @@ fn with_avx2(
                 let sums = [&*cb_sums, &*cr_sums].map(|it| it.get(from..).unwrap_or_default());
                 if is_odd {
                     shifted.resize(out.len() + 3, 0);
-                    simd::half_row(avx2, luma, sums, bias, shifted);
+                    simd::half_row(base, luma, sums, bias, shifted);
                     out.copy_from_slice(shifted.get(3..).unwrap_or_default());
                 } else {
-                    simd::half_row(avx2, luma, sums, bias, out);
+                    simd::half_row(base, luma, sums, bias, out);
                 }
             }
             _ => {
                 let luma = samples(planes, 0, row, first);
                 let both = [samples(planes, 1, row, second), samples(planes, 2, row, third)];
-                simd::whole_row(avx2, luma, both, out);
+                simd::whole_row(base, luma, both, out);
             }
         },
         _ => return false,

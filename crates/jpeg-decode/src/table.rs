@@ -13,19 +13,25 @@ const MAX_CODE_BITS: u32 = 16;
 
 /// An entry of a table: a code together with the value after it.
 ///
-/// | bits | meaning |
-/// |---|---|
-/// | 0 to 4 | bits of code and value together, 1 to 31; 0 without a code |
-/// | 7 | the entry has no value, or not even a code |
-/// | 8 to 15 | bytes of the block that it fills, see [`Entry::advance`] |
-/// | 16 to 31 | the value, if present |
-/// | 16 to 20 | otherwise the bits of the code, 1 to 16 |
-/// | 21 to 24 | and the bits of the value, 1 to 15 |
+/// | bits | on aarch64 | meaning |
+/// |---|---|---|
+/// | 0 to 4 | 0 to 4 | bits of code and value together, 1 to 31; 0 without a code |
+/// | 7 | 7 | the entry has no value, or not even a code |
+/// | 8 to 15 | 24 to 31 | bytes of the block that it fills, see [`Entry::advance`] |
+/// | 16 to 31 | 8 to 23 | the value, if present |
+/// | 16 to 20 | 8 to 12 | otherwise the bits of the code, 1 to 16 |
+/// | 21 to 24 | 13 to 16 | and the bits of the value, 1 to 15 |
+///
+/// An instruction of x86-64 takes the second byte of a register; one of aarch64 adds the uppermost
+/// bits of a register to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Entry(u32);
 
 const NO_VALUE: u32 = 1 << 7;
+/// The first bits of the bytes to fill, and of the value.
+const ADVANCE: u32 = if cfg!(target_arch = "aarch64") { 24 } else { 8 };
+const VALUE: u32 = if cfg!(target_arch = "aarch64") { 8 } else { 16 };
 /// Number of bytes of a block.
 const END_OF_BLOCK: u32 = 128;
 /// The bytes of a DC value, and two more: see [`crate::interleaved`].
@@ -42,6 +48,7 @@ impl Entry {
     }
 
     /// Restores a stored entry.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn of_bits(bits: u32) -> Self {
         Self(bits)
@@ -58,7 +65,7 @@ impl Entry {
     /// the end of the block those of all values, 128; for DC codes 4.
     #[inline(always)]
     pub(crate) fn advance(self) -> u32 {
-        self.0 >> 8 & 255
+        self.0 >> ADVANCE & 255
     }
 
     /// Returns the places that stay zero before the value, for AC codes except the end of the
@@ -88,7 +95,7 @@ impl Entry {
     /// Returns the value of a whole entry.
     #[inline(always)]
     pub(crate) fn value_here(self) -> i16 {
-        ((self.0 as i32) >> 16) as i16
+        (self.0 >> VALUE) as i16
     }
 
     /// Returns the value, given the bits by which the entry was found.
@@ -97,7 +104,7 @@ impl Entry {
         if self.is_whole() {
             return self.value_here();
         }
-        let (code_bits, value_bits) = (self.0 >> 16 & 31, self.0 >> 21 & 15);
+        let (code_bits, value_bits) = (self.0 >> VALUE & 31, self.0 >> (VALUE + 5) & 15);
         extend(word << code_bits, value_bits)
     }
 
@@ -111,17 +118,18 @@ impl Entry {
             (Class::Dc, ..) | (Class::Ac, 1..=14, 0) => return None,
             (Class::Ac, ..) => 2 * (zeros + 1),
         };
-        let entry = (code_bits + size) | advance << 8;
-        Some(Self(if size == 0 { entry } else { entry | NO_VALUE | code_bits << 16 | size << 21 }))
+        let entry = (code_bits + size) | advance << ADVANCE;
+        let without_value = NO_VALUE | code_bits << VALUE | size << (VALUE + 5);
+        Some(Self(if size == 0 { entry } else { entry | without_value }))
     }
 
     /// Returns the bits of the code alone, unless the entry holds the value.
     fn code_bits(self) -> u32 {
-        if self.is_whole() { self.total_bits() } else { self.0 >> 16 & 31 }
+        if self.is_whole() { self.total_bits() } else { self.0 >> VALUE & 31 }
     }
 
     pub(crate) fn value_bits(self) -> u32 {
-        if self.is_whole() { 0 } else { self.0 >> 21 & 15 }
+        if self.is_whole() { 0 } else { self.0 >> (VALUE + 5) & 15 }
     }
 
     /// Returns the entry with the value that these bits stand for.
@@ -131,7 +139,7 @@ impl Entry {
             return self;
         }
         let value = extend(u64::from(bits) << (64 - n_bits), n_bits);
-        Self(self.0 & (31 | 255 << 8) | u32::from(value as u16) << 16)
+        Self(self.0 & (31 | 255 << ADVANCE) | u32::from(value as u16) << VALUE)
     }
 }
 
@@ -218,7 +226,7 @@ fn join(entries: &mut [Entry], index_bits: u32) {
         }
         // A code with too many bits stays as it is: without its value.
         if n_bits > 0 {
-            *entry = Entry(n_bits | advance << 8);
+            *entry = Entry(n_bits | advance << ADVANCE);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! cannot be joined; then there may be more tasks than streams, and a stream at its end takes the
 //! next one.
 use crate::{
-    instructions::Avx2,
+    instructions::Base,
     interleaved::{MAX_STREAMS, Marks, Stream, finish, run},
     plans::{Plans, SLACK},
     runs::{Ending, Run, Runs},
@@ -17,7 +17,7 @@ use std::ops::Range;
 /// Decodes windows with several streams; keeps its tables and memory.
 #[derive(Debug)]
 pub(crate) struct Interleaved {
-    pub(crate) proof: Avx2,
+    pub(crate) proof: Base,
     pub(crate) plans: Plans,
     tasks: Vec<Task>,
     /// Used by the last [`Guesses`](crate::guess::Guesses).
@@ -31,7 +31,7 @@ struct Task {
 }
 
 impl Interleaved {
-    pub(crate) fn new(proof: Avx2) -> Self {
+    pub(crate) fn new(proof: Base) -> Self {
         Self { proof, plans: Plans::default(), tasks: Vec::new(), marks: Vec::new() }
     }
 

@@ -73,7 +73,7 @@ impl Cells {
         self.cells.len() * size_of::<Cell>() / size_of::<i16>()
     }
 
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(crate) fn as_mut_ptr(&mut self) -> *mut i16 {
         self.cells.as_mut_ptr().cast()
     }
@@ -98,14 +98,14 @@ impl Window {
     }
 
     /// Adds the blocks of a stream, in consecutive cells.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(crate) fn add_cells(&mut self, cells: std::ops::Range<usize>) {
         self.cells.has_spills = true;
         self.half_of.extend(cells.map(|cell| cell as u32 * 2 + 1));
     }
 
     /// Returns the first of `n_cells` consecutive free cells.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(crate) fn free(&self, n_cells: usize) -> usize {
         let taken = self.half_of.iter().min().zip(self.half_of.iter().max());
         match taken {

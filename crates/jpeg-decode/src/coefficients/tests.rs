@@ -5,7 +5,7 @@
 mod turbo;
 
 use super::*;
-use crate::{guess::Guesses, instructions::Avx2};
+use crate::{guess::Guesses, instructions::Base};
 use fdconvert_jpeg::parse;
 use fdconvert_testkit::{
     fixtures::{JPEG_420, JPEG_444, JPEG_GRAY, photos},
@@ -20,9 +20,13 @@ fn check(name: &str, jpeg: &Jpeg, bytes: &[u8]) -> Option<usize> {
     entropy::check_claims(jpeg, &data).ok()?;
     let expected = turbo::coefficients(bytes)?;
     let best = Loops::new(Instructions::best())?;
-    let avx2 = best.avx2()?;
-    let mut found = vec![("no entry points".to_owned(), without_entry_points(jpeg, &data, avx2))];
-    let lanes = best.avx512().map_or(&[][..], |_| &[Entropy::Lanes(1), Entropy::Lanes(2)]);
+    let base = best.base()?;
+    let mut found = vec![("no entry points".to_owned(), without_entry_points(jpeg, &data, base))];
+    let lanes: &[_] = match best {
+        #[cfg(target_arch = "x86_64")]
+        Loops::Avx512(..) => &[Entropy::Lanes(1), Entropy::Lanes(2)],
+        _ => &[],
+    };
     for grid in [512, 2048] {
         let entry_points = EntryPoints::build(jpeg, bytes, grid).unwrap();
         for entropy in lanes.iter().copied().chain([Entropy::Streams(6)]) {
@@ -40,8 +44,8 @@ fn check(name: &str, jpeg: &Jpeg, bytes: &[u8]) -> Option<usize> {
     Some(n_blocks)
 }
 
-fn without_entry_points(jpeg: &Jpeg, data: &Unstuffed, avx2: Avx2) -> Option<Vec<Block>> {
-    let (mut streams, mut window) = (Interleaved::new(avx2), Window::default());
+fn without_entry_points(jpeg: &Jpeg, data: &Unstuffed, base: Base) -> Option<Vec<Block>> {
+    let (mut streams, mut window) = (Interleaved::new(base), Window::default());
     streams.prepare(jpeg, data, false)?;
     if jpeg.n_restarts() > 0 {
         let mut runs = Runs::of_restarts(jpeg, data, 0).1;
@@ -80,7 +84,7 @@ fn compare(jpeg: &Jpeg, found: &[Block], expected: &[turbo::Plane]) -> Result<us
 
 #[test]
 fn fixtures_as_libjpeg_turbo() {
-    if !Instructions::Avx2.are_here() {
+    if Instructions::best() == Instructions::Portable {
         return;
     }
     let mut files: Vec<_> = [JPEG_420, JPEG_444, JPEG_GRAY].map(<[u8]>::to_vec).into();

@@ -1,38 +1,29 @@
 //! The inverse DCT of two blocks at once, with AVX2.
 use super::{
-    load128, store128,
-    transform::{pair, transform},
+    avx2::*,
+    memory::{load128, store128},
+    transform::transform,
 };
 use crate::{
     Block,
     idct::{
         self, COLUMN_SHIFT, CONST_BITS, F_0_298, F_0_390, F_0_541, F_0_765, F_0_899, F_1_175,
-        F_1_501, F_1_847, F_1_961, F_2_053, F_2_562, F_3_072, Factors, PASS_BITS, ROW_SHIFT,
-        ZIGZAG,
+        F_1_501, F_1_847, F_1_961, F_2_053, F_2_562, F_3_072, Factors as Table, PASS_BITS,
+        ROW_SHIFT, ZIGZAG,
     },
     instructions::Avx2,
     window::Cells,
 };
 use std::arch::x86_64::{
-    __m256i, _mm256_add_epi8, _mm256_add_epi16, _mm256_add_epi32, _mm256_adds_epi16,
-    _mm256_broadcastsi128_si256, _mm256_bsrli_epi128, _mm256_castsi128_si256,
-    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_inserti128_si256, _mm256_madd_epi16,
-    _mm256_mullo_epi16, _mm256_or_si256, _mm256_packs_epi16, _mm256_packs_epi32,
-    _mm256_permute4x64_epi64, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_srai_epi16,
-    _mm256_srai_epi32, _mm256_srli_epi16, _mm256_sub_epi16, _mm256_sub_epi32, _mm256_testz_si256,
-    _mm256_unpackhi_epi16, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi16,
-    _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    __m256i, _mm256_add_epi8, _mm256_add_epi16, _mm256_adds_epi16, _mm256_bsrli_epi128,
+    _mm256_castsi128_si256, _mm256_castsi256_si128, _mm256_extracti128_si256,
+    _mm256_inserti128_si256, _mm256_mullo_epi16, _mm256_or_si256, _mm256_packs_epi16,
+    _mm256_permute4x64_epi64, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16,
+    _mm256_testz_si256,
 };
 
-transform!(
-    __m256i, "avx2", zero _mm256_setzero_si256, set _mm256_set1_epi32, madd _mm256_madd_epi16,
-    add16 _mm256_add_epi16, sub16 _mm256_sub_epi16,
-    add32 _mm256_add_epi32, sub32 _mm256_sub_epi32,
-    shift _mm256_srai_epi32 by i32, pack _mm256_packs_epi32,
-    low _mm256_unpacklo_epi16 _mm256_unpacklo_epi32 _mm256_unpacklo_epi64,
-    high _mm256_unpackhi_epi16 _mm256_unpackhi_epi32 _mm256_unpackhi_epi64
-);
+transform!("avx2");
 
 /// For each row of a block and each 8 places of zigzag order: the shuffle that moves the values of
 /// that row from those places to their columns.
@@ -56,7 +47,7 @@ pub(crate) fn block_row(
     _: Avx2,
     cells: &mut Cells,
     row: &[u32],
-    factors: &Factors,
+    factors: &Table,
     out: &mut [u8],
     stride: usize,
 ) {
@@ -65,7 +56,7 @@ pub(crate) fn block_row(
 }
 
 #[target_feature(enable = "avx2")]
-fn with_avx2(cells: &mut Cells, row: &[u32], factors: &Factors, out: &mut [u8], stride: usize) {
+fn with_avx2(cells: &mut Cells, row: &[u32], factors: &Table, out: &mut [u8], stride: usize) {
     let mut lines = out.chunks_mut(stride.max(1));
     let mut lines: [&mut [u8]; 8] = std::array::from_fn(|_| lines.next().unwrap_or_default());
     let (factor_rows, _) = factors.as_chunks::<8>();
@@ -94,7 +85,7 @@ fn with_avx2(cells: &mut Cells, row: &[u32], factors: &Factors, out: &mut [u8], 
 /// Loads the values of two blocks in zigzag order: 8 of each in a vector.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn both(a: &Block, b: &Block) -> [__m256i; 8] {
+fn both(a: &Block, b: &Block) -> [__m256i; 8] {
     let ((a, _), (b, _)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     macro_rules! eight {
         ($($i:literal)+) => {
@@ -107,7 +98,7 @@ pub(super) fn both(a: &Block, b: &Block) -> [__m256i; 8] {
 /// Returns the values of two blocks row by row.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn natural([z0, z1, z2, z3, z4, z5, z6, z7]: [__m256i; 8]) -> [__m256i; 8] {
+fn natural([z0, z1, z2, z3, z4, z5, z6, z7]: [__m256i; 8]) -> [__m256i; 8] {
     let or = |a, b| _mm256_or_si256(a, b);
     let late = or(or(z4, z5), or(z6, z7));
     macro_rules! row {
@@ -148,6 +139,29 @@ fn is_zero(vector: __m256i) -> bool {
     _mm256_testz_si256(vector, vector) == 1
 }
 
+/// Returns the dequantised rows of two blocks; `None` if there are none.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn dequantised(
+    cells: &Cells,
+    [a, b]: [u32; 2],
+    factors: &[[i16; 8]; 8],
+) -> Option<[__m256i; 8]> {
+    let [r0, r1, r2, r3, r4, r5, r6, r7] = natural(both(cells.half(a)?, cells.half(b)?));
+    let [f0, f1, f2, f3, f4, f5, f6, f7] = factors;
+    let by = |row, factors: &[i16; 8]| _mm256_mullo_epi16(row, repeated(factors));
+    Some([
+        by(r0, f0),
+        by(r1, f1),
+        by(r2, f2),
+        by(r3, f3),
+        by(r4, f4),
+        by(r5, f5),
+        by(r6, f6),
+        by(r7, f7),
+    ])
+}
+
 /// Computes the samples of two adjacent blocks, two rows in a vector; `None` for absurd values for
 /// which libjpeg-turbo's short cut differs from the full computation.
 #[inline]
@@ -175,7 +189,7 @@ fn two_blocks(zigzag: [__m256i; 8], factors: &[[i16; 8]]) -> Option<[__m256i; 4]
     }
     let rows =
         [r0, by(r1, f1), by(r2, f2), by(r3, f3), by(r4, f4), by(r5, f5), by(r6, f6), by(r7, f7)];
-    let [r0, r1, r2, r3, r4, r5, r6, r7] = transform(rows);
+    let [r0, r1, r2, r3, r4, r5, r6, r7] = transpose(transform(rows, ()));
     // Rows of either block, packed, are side by side after the middle ones were exchanged.
     let packed = |a, b| {
         let samples = _mm256_add_epi8(_mm256_packs_epi16(a, b), _mm256_set1_epi8(-128));
@@ -196,11 +210,4 @@ fn averages(products: __m256i) -> [__m256i; 4] {
     let samples = _mm256_add_epi8(samples, _mm256_set1_epi8(-128));
     let everywhere = _mm256_shuffle_epi8(samples, _mm256_setzero_si256());
     [_mm256_permute4x64_epi64::<0b11_01_10_00>(everywhere); 4]
-}
-
-/// Loads the same 16 bytes into both halves.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn repeated<T: super::Plain, const N: usize>(half: &[T; N]) -> __m256i {
-    _mm256_broadcastsi128_si256(load128(half))
 }

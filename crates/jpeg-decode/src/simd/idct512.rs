@@ -1,39 +1,28 @@
 //! The inverse DCT of four blocks at once, with AVX-512.
 use super::{
-    load512, store256,
-    transform::{pair, transform},
+    avx512::*,
+    memory::{load512, store256},
+    transform::transform,
 };
 use crate::{
     Block,
     idct::{
         self, COLUMN_SHIFT, CONST_BITS, F_0_298, F_0_390, F_0_541, F_0_765, F_0_899, F_1_175,
-        F_1_501, F_1_847, F_1_961, F_2_053, F_2_562, F_3_072, Factors, PASS_BITS, ROW_SHIFT,
-        ZIGZAG,
+        F_1_501, F_1_847, F_1_961, F_2_053, F_2_562, F_3_072, Factors as Table, PASS_BITS,
+        ROW_SHIFT, ZIGZAG,
     },
     instructions::Avx512,
     window::Cells,
 };
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi8, _mm512_add_epi16, _mm512_add_epi32, _mm512_adds_epi16,
-    _mm512_castsi512_si256, _mm512_extracti64x4_epi64, _mm512_madd_epi16, _mm512_maskz_mov_epi16,
-    _mm512_mullo_epi16, _mm512_or_si512, _mm512_packs_epi16, _mm512_packs_epi32,
-    _mm512_permutex2var_epi16, _mm512_permutexvar_epi64, _mm512_set1_epi8, _mm512_set1_epi16,
-    _mm512_set1_epi32, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8,
-    _mm512_shuffle_i64x2, _mm512_slli_epi16, _mm512_srai_epi16, _mm512_srai_epi32,
-    _mm512_srli_epi16, _mm512_sub_epi16, _mm512_sub_epi32, _mm512_test_epi64_mask,
-    _mm512_unpackhi_epi16, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi16,
-    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    __m512i, _mm512_add_epi8, _mm512_add_epi16, _mm512_adds_epi16, _mm512_castsi512_si256,
+    _mm512_extracti64x4_epi64, _mm512_maskz_mov_epi16, _mm512_mullo_epi16, _mm512_or_si512,
+    _mm512_packs_epi16, _mm512_permutex2var_epi16, _mm512_permutexvar_epi64, _mm512_set1_epi8,
+    _mm512_set1_epi16, _mm512_setr_epi64, _mm512_shuffle_epi8, _mm512_shuffle_i64x2,
+    _mm512_slli_epi16, _mm512_srai_epi16, _mm512_srli_epi16, _mm512_test_epi64_mask,
 };
 
-transform!(
-    __m512i, "avx512f,avx512bw,avx512vl", zero _mm512_setzero_si512, set _mm512_set1_epi32,
-    madd _mm512_madd_epi16,
-    add16 _mm512_add_epi16, sub16 _mm512_sub_epi16,
-    add32 _mm512_add_epi32, sub32 _mm512_sub_epi32,
-    shift _mm512_srai_epi32 by u32, pack _mm512_packs_epi32,
-    low _mm512_unpacklo_epi16 _mm512_unpacklo_epi32 _mm512_unpacklo_epi64,
-    high _mm512_unpackhi_epi16 _mm512_unpackhi_epi32 _mm512_unpackhi_epi64
-);
+transform!("avx512f,avx512bw,avx512vl");
 
 /// For each place in natural order its place in zigzag order, the upper half in a second array.
 const PLACES: [[i16; 32]; 2] = {
@@ -53,7 +42,7 @@ pub(crate) fn block_row(
     _: Avx512,
     cells: &mut Cells,
     row: &[u32],
-    factors: &Factors,
+    factors: &Table,
     out: &mut [u8],
     stride: usize,
 ) {
@@ -62,7 +51,7 @@ pub(crate) fn block_row(
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn with_avx512(cells: &mut Cells, row: &[u32], factors: &Factors, out: &mut [u8], stride: usize) {
+fn with_avx512(cells: &mut Cells, row: &[u32], factors: &Table, out: &mut [u8], stride: usize) {
     let mut lines = out.chunks_mut(stride.max(1));
     let mut lines: [&mut [u8]; 8] = std::array::from_fn(|_| lines.next().unwrap_or_default());
     let (factor_halves, _) = factors.as_chunks::<32>();
@@ -150,7 +139,8 @@ fn four_blocks(zigzag: [[__m512i; 2]; 4], factors: [__m512i; 2]) -> Option<[__m5
     if !is_zero(far) {
         return None;
     }
-    let [r0, r1, r2, r3, r4, r5, r6, r7] = transform([r0, r1, r2, r3, r4, r5, r6, r7]);
+    let columns = transform([r0, r1, r2, r3, r4, r5, r6, r7], ());
+    let [r0, r1, r2, r3, r4, r5, r6, r7] = transpose(columns);
     Some([packed(r0, r1), packed(r2, r3), packed(r4, r5), packed(r6, r7)])
 }
 

@@ -1,74 +1,64 @@
 //! The loops with vectors. Each gives the same bits as its portable twin.
+//!
+//! An algorithm is written once, as a macro ([`transform`], [`reduced`], [`pixels`]) over the
+//! operations of an instruction set, which have the same names and meanings in [`avx2`], [`avx512`]
+//! and [`neon`]. What depends on how many blocks a vector holds, and on how values change their
+//! places in it, is separate: `idct128`, `idct256` and `idct512`.
 #![allow(unsafe_code, reason = "loads, stores, and calls that need a proof of the instructions")]
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod idct128;
+#[cfg(target_arch = "x86_64")]
 mod idct256;
+#[cfg(target_arch = "x86_64")]
 mod idct512;
+#[cfg(target_arch = "x86_64")]
+mod memory;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pixels;
-mod reduced256;
+mod reduced;
 mod transform;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
-pub(crate) use idct256::block_row as block_row_256;
-pub(crate) use idct512::block_row as block_row_512;
-pub(crate) use pixels::{half_row, sums, whole_row};
-pub(crate) use reduced256::block_row as reduced_row_256;
-
-use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm256_loadu_si256,
-    _mm256_storeu_si256, _mm512_loadu_si512, _mm512_storeu_si512,
+#[cfg(target_arch = "aarch64")]
+pub(crate) use idct128::block_row as block_row_128;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use {
+    idct256::block_row as block_row_256, idct512::block_row as block_row_512, memory::load512,
+    memory::store512,
 };
 
-/// Plain numbers, which vectors load and store.
-pub(crate) trait Plain: Copy {}
-impl Plain for u8 {}
-impl Plain for i8 {}
-impl Plain for i16 {}
-impl Plain for u16 {}
-impl Plain for u32 {}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn load128<T: Plain, const N: usize>(from: &[T; N]) -> __m128i {
-    const { assert!(size_of::<[T; N]>() == 16) };
-    // SAFETY: 16 bytes of numbers, by the line above.
-    unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
+/// The loops of the least instructions for which there are vectors.
+#[cfg(target_arch = "x86_64")]
+mod base {
+    pub(crate) mod reduced {
+        use super::super::{avx2::*, idct256::dequantised, reduced::reduced};
+        reduced!("avx2", crate::instructions::Avx2);
+    }
+    pub(crate) mod pixels {
+        use super::super::{avx2::*, pixels::pixels};
+        pixels!("avx2", crate::instructions::Avx2);
+    }
 }
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn load256<T: Plain, const N: usize>(from: &[T; N]) -> __m256i {
-    const { assert!(size_of::<[T; N]>() == 32) };
-    // SAFETY: 32 bytes of numbers, by the line above.
-    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+/// The loops of the least instructions for which there are vectors.
+#[cfg(target_arch = "aarch64")]
+mod base {
+    pub(crate) mod reduced {
+        use super::super::{idct128::dequantised, neon::*, reduced::reduced};
+        reduced!("neon", crate::instructions::Neon);
+    }
+    pub(crate) mod pixels {
+        use super::super::{neon::*, pixels::pixels};
+        pixels!("neon", crate::instructions::Neon);
+    }
 }
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(crate) fn load512<T: Plain, const N: usize>(from: &[T; N]) -> __m512i {
-    const { assert!(size_of::<[T; N]>() == 64) };
-    // SAFETY: 64 bytes of numbers, by the line above.
-    unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn store128<T: Plain, const N: usize>(to: &mut [T; N], vector: __m128i) {
-    const { assert!(size_of::<[T; N]>() == 16) };
-    // SAFETY: 16 bytes of numbers, by the line above.
-    unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), vector) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn store256<T: Plain, const N: usize>(to: &mut [T; N], vector: __m256i) {
-    const { assert!(size_of::<[T; N]>() == 32) };
-    // SAFETY: 32 bytes of numbers, by the line above.
-    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), vector) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(crate) fn store512<T: Plain, const N: usize>(to: &mut [T; N], vector: __m512i) {
-    const { assert!(size_of::<[T; N]>() == 64) };
-    // SAFETY: 64 bytes of numbers, by the line above.
-    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), vector) }
-}
+pub(crate) use base::{
+    pixels::{half_row, sums, whole_row},
+    reduced::block_row as reduced_row,
+};

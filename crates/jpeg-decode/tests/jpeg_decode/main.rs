@@ -4,6 +4,7 @@ mod coefficients;
 mod common;
 mod damage;
 mod exact;
+mod mutations;
 mod parts;
 #[path = "../../../jpeg/tests/jpeg/common/synthetic.rs"]
 mod synthetic;
