@@ -35,16 +35,17 @@
 //! The last blocks of a run are taken one code at a time, and end exactly. If values are not
 //! needed, [`crate::plans`] takes several codes at a time.
 #![allow(unsafe_code, reason = "places and tables are indexed without checks, see Bounds")]
+mod code;
+
 use crate::{
     instructions::Base,
     plans::{Aim, Averages, CELL, LongValues, Mark, Plan, Plans, SLACK, Values, Way},
     table::{Codes, Entry},
     window::Window,
 };
+use code::{load, step};
 use fdconvert_jpeg::Unstuffed;
-#[cfg(target_arch = "x86_64")]
-use std::arch::asm;
-use std::{ptr::with_exposed_provenance_mut, slice::IterMut};
+use std::slice::IterMut;
 
 pub(crate) const MAX_STREAMS: usize = 8;
 
@@ -134,7 +135,7 @@ pub(crate) fn run(
     streams: &mut [Stream<'_>],
     marks: &mut [Marks],
 ) -> usize {
-    let at = Bases::new(plans, window, streams);
+    let at = &Bases::new(plans, window, streams);
     let mut free = marks.iter_mut();
     // SAFETY: `Bases::new` has checked the bounds of these streams, as the functions require, and
     // the proof of AVX2 includes BMI1 and BMI2.
@@ -157,7 +158,7 @@ pub(crate) fn finish(
     window: &mut Window,
     stream: &mut Stream<'_>,
 ) -> Option<u64> {
-    let at = Bases::new(plans, window, std::slice::from_ref(stream));
+    let at = &Bases::new(plans, window, std::slice::from_ref(stream));
     // SAFETY: as above.
     unsafe { finish_one(plans.aim, at, stream, stream.end) }
     let spill = window.cells.spill_mut((stream.end / CELL) as usize)?;
@@ -180,14 +181,14 @@ pub(crate) fn finish_block(
     if end > stream.end {
         return false;
     }
-    let at = Bases::new(plans, window, std::slice::from_ref(stream));
+    let at = &Bases::new(plans, window, std::slice::from_ref(stream));
     // SAFETY: as above; the end is at or before that of the stream.
     unsafe { finish_one(plans.aim, at, stream, end) }
     true
 }
 
-/// Base addresses of cells, plans, entries and codes.
-#[derive(Clone, Copy)]
+/// Base addresses of cells, plans, entries and codes. They are passed by reference: a copy for each
+/// call that might be made would take more than the rest of a step.
 struct Bases {
     /// The address of the first cell, a multiple of [`CELL`].
     cells: u64,
@@ -233,25 +234,25 @@ impl Bases {
     }
 
     #[inline(always)]
-    fn address(self, place: u64) -> u64 {
+    fn address(&self, place: u64) -> u64 {
         place + self.cells
     }
 
     #[inline(always)]
-    fn place(self, address: u64) -> u64 {
+    fn place(&self, address: u64) -> u64 {
         address - self.cells
     }
 
     /// Returns the state of a stream for its registers.
     #[inline(always)]
-    fn enter(self, stream: &Stream<'_>) -> Now {
+    fn enter(&self, stream: &Stream<'_>) -> Now {
         Now { place: self.address(stream.now.place), ..stream.now }
     }
 
     /// Returns how often a round of entries can be taken before a stream may be near its end; 0 if
     /// it is.
     #[inline(always)]
-    fn n_rounds<W: Way>(self, now: Now, stop: u64, stop_byte: u64) -> u64 {
+    fn n_rounds<W: Way>(&self, now: Now, stop: u64, stop_byte: u64) -> u64 {
         if now.place >= stop || now.byte >= stop_byte {
             return 0;
         }
@@ -263,7 +264,7 @@ impl Bases {
 
     /// Writes the state back.
     #[inline(always)]
-    fn leave(self, now: Now, stream: &mut Stream<'_>) {
+    fn leave(&self, now: Now, stream: &mut Stream<'_>) {
         stream.now = Now { place: self.place(now.place), ..now };
     }
 }
@@ -271,7 +272,11 @@ impl Bases {
 /// For this and all functions below: the pointers are those of [`Bases::new`] for these streams,
 /// and an x86-64 processor has BMI1 and BMI2.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi1,bmi2"))]
-unsafe fn alternate<W: Way>(at: Bases, marks: &mut IterMut<'_, Marks>, streams: &mut [Stream<'_>]) {
+unsafe fn alternate<W: Way>(
+    at: &Bases,
+    marks: &mut IterMut<'_, Marks>,
+    streams: &mut [Stream<'_>],
+) {
     // SAFETY: passed on.
     unsafe {
         match streams {
@@ -294,7 +299,7 @@ macro_rules! alternate {
         #[allow(clippy::too_many_arguments, reason = "each is a name for registers")]
         #[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi1,bmi2"))]
         unsafe fn $name<W: Way>(
-            at: Bases,
+            at: &Bases,
             marks: &mut IterMut<'_, Marks>,
             $($stream: &mut Stream<'_>),+
         ) {
@@ -347,7 +352,7 @@ alternate!(seven: a 0 b 1 c 2 d 3 e 4 f 5 g 6);
 alternate!(eight: a 0 b 1 c 2 d 3 e 4 f 5 g 6 h 7);
 
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi1,bmi2"))]
-unsafe fn finish_one(aim: Aim, at: Bases, stream: &mut Stream<'_>, end: u64) {
+unsafe fn finish_one(aim: Aim, at: &Bases, stream: &mut Stream<'_>, end: u64) {
     // SAFETY: passed on.
     unsafe {
         match aim {
@@ -359,7 +364,7 @@ unsafe fn finish_one(aim: Aim, at: Bases, stream: &mut Stream<'_>, end: u64) {
 }
 
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi1,bmi2"))]
-unsafe fn finish_by<W: Way>(at: Bases, stream: &mut Stream<'_>, end: u64) {
+unsafe fn finish_by<W: Way>(at: &Bases, stream: &mut Stream<'_>, end: u64) {
     let mut now = at.enter(stream);
     let end = at.address(end);
     while now.place < end {
@@ -370,121 +375,4 @@ unsafe fn finish_by<W: Way>(at: Bases, stream: &mut Stream<'_>, end: u64) {
         }
     }
     at.leave(now, stream);
-}
-
-/// Loads the next bits, at least [`LOADED_BITS`](crate::plans::LOADED_BITS).
-#[inline(always)]
-unsafe fn load(at: Bases, now: &mut Now) {
-    let n_used = now.bits.trailing_zeros();
-    now.byte = (now.byte + u64::from(n_used / 8)).min(at.limit);
-    // SAFETY: 8 bytes from `limit` are in the data.
-    let word = unsafe { at.data.add(now.byte as usize).cast::<[u8; 8]>().read() };
-    now.bits = (u64::from_be_bytes(word) | 1) << (n_used % 8);
-}
-
-/// Takes one code: for a whole entry the same as [`step_long`], in 16 instructions. The compiler
-/// needs 24, and runs out of registers for five streams.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn step<W: Way>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) {
-    if cfg!(sanitized) {
-        // Sanitizers do not check the accesses of assembly.
-        // SAFETY: passed on.
-        *now = unsafe { step_long::<W>(at, *now, stream) };
-        return;
-    }
-    let half: u64;
-    let entry: u32;
-    // SAFETY: a place in the cells has a plan, and a plan has as many entries as N bits can index;
-    // the place that is written to is in the cells as long as the stream was stopped in time.
-    unsafe {
-        asm!(
-            "mov {half}, {place}",
-            "shr {half}, {part}",
-            "mov {entry:r}, {bits}",
-            "shr {entry:r}, {shift}",
-            "add {entry:e}, dword ptr [{plans} + {half}*8]",
-            "mov {entry:e}, dword ptr [{entries} + {entry:r}*4]",
-            half = out(reg) half,
-            entry = out(reg) entry,
-            place = in(reg) now.place,
-            bits = in(reg) now.bits,
-            plans = in(reg) at.plans,
-            entries = in(reg) at.entries,
-            shift = const 64 - W::INDEX_BITS,
-            part = const W::PLAN_SHIFT,
-            options(pure, readonly, nostack),
-        );
-        let entry = Entry::of_bits(entry);
-        if !entry.is_whole() {
-            *now = step_long::<W>(at, *now, stream);
-            return;
-        }
-        asm!(
-            "shlx {bits}, {bits}, {entry:r}",
-            "or {place:l}, byte ptr [{plans} + {half}*8 + {mask}]",
-            "movzx {half:e}, {entry:h}",
-            "shr {entry:e}, 16",
-            "add {place}, {half}",
-            "mov word ptr [{place} - 2], {entry:x}",
-            bits = inout(reg) now.bits,
-            place = inout(reg) now.place,
-            entry = inout(reg_abcd) entry.bits() => _,
-            half = inout(reg_abcd) half => _,
-            plans = in(reg) at.plans,
-            mask = const Plan::MASK_BYTE,
-            options(nostack),
-        );
-    }
-}
-
-/// Takes one code. The compiler makes 11 instructions of it for aarch64, whose 31 registers hold the
-/// state of six streams.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-unsafe fn step<W: Way>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) {
-    // SAFETY: a place in the cells has a plan, and a plan has as many entries as N bits can index;
-    // the place that is written to is in the cells as long as the stream was stopped in time.
-    unsafe {
-        let plan = *at.plans.wrapping_add((now.place >> W::PLAN_SHIFT) as usize);
-        let entry = *at.entries.add(plan.index(now.bits >> (64 - W::INDEX_BITS)));
-        if !entry.is_whole() {
-            *now = step_long::<W>(at, *now, stream);
-            return;
-        }
-        // A shift uses the lowest six bits, which are those of `total_bits`.
-        now.bits = now.bits.wrapping_shl(entry.bits());
-        now.place = (now.place | plan.mask()) + u64::from(entry.advance());
-        with_exposed_provenance_mut::<i16>(now.place as usize).sub(1).write(entry.value_here());
-    }
-}
-
-/// Takes a code that is longer than the index, or has a longer value.
-#[cold]
-#[inline(never)]
-#[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi1,bmi2"))]
-unsafe fn step_long<W: Way>(at: Bases, mut now: Now, stream: &mut Stream<'_>) -> Now {
-    // SAFETY: as for `step`; a plan has its codes.
-    unsafe {
-        load(at, &mut now);
-        let plan = *at.plans.wrapping_add((now.place >> W::PLAN_SHIFT) as usize);
-        let mut entry = *at.entries.add(plan.index(now.bits >> (64 - W::INDEX_BITS)));
-        if !entry.has_code() {
-            let Some(found) = (*at.codes.add(plan.codes())).find(now.bits) else {
-                // The block ends, and the next one starts a bit later. A stream with a guessed
-                // start may still resynchronise.
-                now.bits <<= 1;
-                now.place = (now.place | 255) + 1;
-                stream.failed = at.place(now.place);
-                return now;
-            };
-            entry = found;
-        }
-        let value = entry.value(now.bits) & plan.kept();
-        now.bits <<= entry.total_bits();
-        now.place = (now.place | plan.mask()) + u64::from(entry.advance());
-        with_exposed_provenance_mut::<i16>(now.place as usize).sub(1).write(value);
-        load(at, &mut now);
-    }
-    now
 }

@@ -6,16 +6,19 @@ use crate::idct::{
     F_2_562, F_3_072,
 };
 use std::arch::aarch64::{
-    int16x4_t, int16x8_t, int32x4_t, uint8x16_t, uint8x16x3_t, vaddhn_s32, vaddq_s16, vaddq_s32,
-    vandq_u16, vcombine_s8, vcombine_s16, vcombine_u8, vdup_laneq_s16, vdupq_n_s16, vdupq_n_s32,
-    vdupq_n_u8, vdupq_n_u16, veorq_u8, vget_high_s16, vget_low_s16, vget_low_u8, vgetq_lane_u32,
-    vld1q_s16, vld1q_u8, vmlal_n_s16, vmlal_s16, vmovl_high_u8, vmovl_u8, vmull_high_s16,
-    vmull_n_s16, vmull_s16, vpaddq_s32, vqdmulhq_n_s16, vqmovun_s16, vqrshrn_n_s16, vqrshrn_n_s32,
-    vqshrn_n_s16, vqshrn_n_s32, vqtbl1q_u8, vreinterpretq_s16_s32, vreinterpretq_s16_s64,
-    vreinterpretq_s16_u16, vreinterpretq_s32_s16, vreinterpretq_s64_s16, vreinterpretq_u8_s8,
-    vreinterpretq_u16_u8, vreinterpretq_u32_u8, vrshrn_n_s32, vrsraq_n_s16, vshll_n_s16, vshlq_s16,
-    vshrn_n_s32, vshrq_n_u16, vst3q_u8, vsubhn_s32, vsubl_high_u8, vsubl_u8, vsubq_s16, vsubq_s32,
-    vzip1q_s16, vzip1q_s32, vzip1q_s64, vzip1q_u8, vzip2q_s16, vzip2q_s32, vzip2q_s64,
+    int16x4_t, int16x8_t, int32x4_t, uint8x16_t, vaddhn_s32, vaddq_s16, vaddq_s32, vcombine_s8,
+    vcombine_s16, vdup_laneq_s16, vdupq_n_s32, vdupq_n_u8, veorq_u8, vget_high_s16, vget_low_s16,
+    vgetq_lane_u32, vld1q_s16, vld1q_u8, vmlal_n_s16, vmlal_s16, vmull_high_s16, vmull_n_s16,
+    vmull_s16, vpaddq_s32, vqrshrn_n_s16, vqrshrn_n_s32, vqshrn_n_s16, vqshrn_n_s32, vqtbl1q_u8,
+    vreinterpretq_s16_s32, vreinterpretq_s16_s64, vreinterpretq_s32_s16, vreinterpretq_s64_s16,
+    vreinterpretq_u8_s8, vreinterpretq_u32_u8, vshll_n_s16, vshrn_n_s32, vsubhn_s32, vsubq_s16,
+    vsubq_s32, vzip1q_s16, vzip1q_s32, vzip1q_s64, vzip2q_s16, vzip2q_s32, vzip2q_s64,
+};
+
+mod pixels;
+pub(super) use pixels::{
+    add_halves, centred_halves, even_and_odd, halves, load_numbers, narrow_by_16, set16,
+    shift_right, twice_high, write_even_and_odd, write_halves,
 };
 
 /// All factors of the transform, in any order.
@@ -65,19 +68,6 @@ pub(super) fn load_bytes(bytes: &[u8; 16]) -> uint8x16_t {
 pub(super) fn load(numbers: &[i16; 8]) -> Numbers {
     // SAFETY: eight numbers.
     unsafe { vld1q_s16(numbers.as_ptr()) }
-}
-
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn load_numbers(numbers: &[u16; STEP / 2]) -> Numbers {
-    // SAFETY: eight numbers, of 16 bits with or without a sign.
-    unsafe { vld1q_s16(numbers.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn set16(number: i16) -> Numbers {
-    vdupq_n_s16(number)
 }
 
 #[inline]
@@ -260,13 +250,6 @@ pub(super) fn join<const SHIFT: Bits>(low: Half, high: Half) -> Numbers {
     vcombine_s16(low, high)
 }
 
-/// Divides by 2 to the power of 16, and rounds.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn narrow_by_16([low, high]: [Sums; 2]) -> Numbers {
-    vcombine_s16(vrshrn_n_s32::<16>(low), vrshrn_n_s32::<16>(high))
-}
-
 /// Converts numbers that were narrowed by `SHIFT` to samples; those of the transform are rounded.
 #[inline]
 #[target_feature(enable = "neon")]
@@ -327,73 +310,4 @@ pub(super) fn rows_of_four(columns: uint8x16_t) -> [u64; 4] {
 pub(super) fn rows_of_two(rows: uint8x16_t) -> [u64; 4] {
     let rows = u64::from(vgetq_lane_u32::<0>(vreinterpretq_u32_u8(rows)));
     [rows & 0xFFFF, rows >> 16, 0, 0]
-}
-
-/// Splits samples into two halves, as 16-bit numbers: the first and the last ones.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn halves(samples: &[u8; STEP]) -> [Numbers; 2] {
-    let samples = load_bytes(samples);
-    let halves = [vmovl_u8(vget_low_u8(samples)), vmovl_high_u8(samples)];
-    halves.map(|it| vreinterpretq_s16_u16(it))
-}
-
-/// Splits samples likewise, less 128.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn centred_halves(samples: &[u8; STEP]) -> [Numbers; 2] {
-    let (samples, half) = (load_bytes(samples), vdupq_n_u8(128));
-    let low = vsubl_u8(vget_low_u8(samples), vget_low_u8(half));
-    [low, vsubl_high_u8(samples, half)].map(|it| vreinterpretq_s16_u16(it))
-}
-
-/// Splits samples into even and odd ones, as 16-bit numbers.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn even_and_odd(samples: &[u8; STEP]) -> [Numbers; 2] {
-    let samples = vreinterpretq_u16_u8(load_bytes(samples));
-    let (even, odd) = (vandq_u16(samples, vdupq_n_u16(255)), vshrq_n_u16::<8>(samples));
-    [vreinterpretq_s16_u16(even), vreinterpretq_s16_u16(odd)]
-}
-
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn shift_right(numbers: Numbers, n_bits: u32) -> Numbers {
-    // A shift to the left by a negative number of bits.
-    vshlq_s16(numbers, vdupq_n_s16(-(n_bits as i16)))
-}
-
-/// Returns twice the numbers, times a factor, without the lower 16 bits.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn twice_high(numbers: Numbers, factor: i16) -> Numbers {
-    vqdmulhq_n_s16(numbers, factor)
-}
-
-/// Adds halves of numbers, rounded up.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn add_halves(sums: Numbers, numbers: Numbers) -> Numbers {
-    vrsraq_n_s16::<1>(sums, numbers)
-}
-
-/// Writes pixels of levels, clamped to bytes: red, green and blue of even pixels and of odd ones.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn write_even_and_odd(even: [Numbers; 3], odd: [Numbers; 3], out: &mut [u8; 3 * STEP]) {
-    let levels = |color: usize| {
-        let (even, odd) = (vqmovun_s16(even[color]), vqmovun_s16(odd[color]));
-        vzip1q_u8(vcombine_u8(even, even), vcombine_u8(odd, odd))
-    };
-    // SAFETY: three bytes for each of 16 pixels.
-    unsafe { vst3q_u8(out.as_mut_ptr(), uint8x16x3_t(levels(0), levels(1), levels(2))) }
-}
-
-/// Writes pixels likewise, of the first half and of the last.
-#[inline]
-#[target_feature(enable = "neon")]
-pub(super) fn write_halves(first: [Numbers; 3], last: [Numbers; 3], out: &mut [u8; 3 * STEP]) {
-    let levels = |color: usize| vcombine_u8(vqmovun_s16(first[color]), vqmovun_s16(last[color]));
-    // SAFETY: three bytes for each of 16 pixels.
-    unsafe { vst3q_u8(out.as_mut_ptr(), uint8x16x3_t(levels(0), levels(1), levels(2))) }
 }

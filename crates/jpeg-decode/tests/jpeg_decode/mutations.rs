@@ -43,14 +43,17 @@ fn hash_of_many_changed_files() {
     let photos = photos.iter().map(|file| std::fs::read(file).unwrap());
     let small = photos.filter(|bytes| bytes.len() < 25_000 && Header::read(bytes).is_ok());
     let fixtures = [JPEG_420, JPEG_444, JPEG_GRAY].map(<[u8]>::to_vec);
-    let files: Vec<_> = fixtures.into_iter().chain(small).collect();
+    let files = fixtures.into_iter().chain(small).map(|file| {
+        let scan_start = fdconvert_jpeg::parse(&file).unwrap().scan.start;
+        let entry_points = stored_entry_points(&file, 512).unwrap();
+        (file, scan_start, entry_points)
+    });
+    let files: Vec<_> = files.collect();
     let (mut decoder, mut random) = (Decoder::new(), Random::new(3));
     let (mut hash, mut n_decoded, mut n_refused) = (Hash(0xCBF2_9CE4_8422_2325), 0, 0);
     for number in 0..n {
-        let file = &files[number % files.len()];
-        let scan_start = fdconvert_jpeg::parse(file).unwrap().scan.start;
-        let entry_points = stored_entry_points(file, 512).unwrap();
-        let file = changed(file, scan_start, &mut random, number);
+        let (file, scan_start, entry_points) = &files[number % files.len()];
+        let file = changed(file, *scan_start, &mut random, number);
         let Ok(header) = Header::read(&file) else {
             n_refused += 1;
             continue;
@@ -58,7 +61,7 @@ fn hash_of_many_changed_files() {
         let kind = random.below(8);
         let options = Options {
             entry_points: (kind % 2 == 1).then_some(&entry_points[..]),
-            entropy: Some(Entropy::STREAMS),
+            entropy: Some(Entropy::Streams(6)),
             format: if kind == 7 { PixelFormat::Luma } else { PixelFormat::Rgb },
             scale: [Scale::Whole, Scale::Half, Scale::Quarter, Scale::Eighth]
                 [random.below(16).saturating_sub(12) as usize],
