@@ -38,8 +38,8 @@ pub enum Entropy {
 const N_STREAMS: usize = if cfg!(target_arch = "aarch64") { 5 } else { 6 };
 
 impl Entropy {
-    /// The fastest number of streams: 6, or on aarch64 5, as each more takes more instructions there
-    /// and nobody measured what it saves. If other threads use the same core, 3 are.
+    /// The fastest number of streams: 6, or on aarch64 5, as each more takes more instructions there,
+    /// and what it saves is not measured. If other threads use the same core, 3 are.
     pub const STREAMS: Self = Self::Streams(N_STREAMS);
     /// The fastest number of groups of lanes.
     pub const LANES: Self = Self::Lanes(2);

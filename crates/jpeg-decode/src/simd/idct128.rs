@@ -24,7 +24,8 @@ use std::{
 transform!("neon");
 
 /// What the transform loads. It is one table behind a pointer that tells the compiler nothing:
-/// otherwise each number would be made anew in instructions, and kept in a register of its own.
+/// otherwise each number would be made by instructions for each block, and kept in a register of
+/// its own.
 struct Constants {
     factors: [[i16; 8]; 2],
     /// For each row of a block, the bytes of its values among those of the first four vectors in

@@ -1,8 +1,8 @@
 //! The loops with vectors. Each gives the same bits as its portable twin.
 //!
 //! An algorithm is written once, as a macro ([`transform`], [`reduced`], [`pixels`]) over the
-//! operations of an instruction set, which have the same names and meanings in [`avx2`], [`avx512`]
-//! and [`neon`]. What depends on how many blocks a vector holds, and on how values change their
+//! operations of an instruction set, which have the same names and meanings in `avx2`, `avx512`
+//! and `neon`. What depends on how many blocks a vector holds, and on how values change their
 //! places in it, is separate: `idct128`, `idct256` and `idct512`.
 #![allow(unsafe_code, reason = "loads, stores, and calls that need a proof of the instructions")]
 
