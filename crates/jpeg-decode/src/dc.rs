@@ -33,9 +33,12 @@ impl Predictions {
     }
 
     /// Replaces the differences of the next blocks in scan order, given by their half cells, by
-    /// sums. Returns true if the spill of all these blocks, where damaged data puts values, is
+    /// sums, unless they are sums. Returns true if the spill of all these blocks, where damaged data puts values, is
     /// empty.
     pub(crate) fn add_up(&mut self, half_of: &[u32], cells: &mut Cells) -> bool {
+        if cells.has_sums {
+            return true;
+        }
         let mut spilled = [0; MAX_SPILL];
         let mut rest = half_of;
         while !rest.is_empty() {

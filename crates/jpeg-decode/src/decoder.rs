@@ -6,8 +6,9 @@ use crate::{
     instructions::Loops,
     options::{Entropy, check_supported},
     part::Part,
+    progressive,
     renderer::{Renderer, Work},
-    runs::Runs,
+    runs::{Runs, Start},
     table::Tables,
     window::Window,
 };
@@ -16,7 +17,9 @@ use crate::{
     choice,
     lanes::{self, Lanes},
 };
-use fdconvert_jpeg::{Color, EntryPoints, Unstuffed, parse_unstuffed};
+use fdconvert_jpeg::{
+    Color, EntryPoints, Jpeg, ProgressiveScans, Refused, Unstuffed, parse_unstuffed,
+};
 use std::ops::Range;
 
 /// Approximate number of blocks of a window: their coefficients and samples fit the second-level
@@ -27,8 +30,12 @@ const WINDOW_BLOCKS: usize = 1200;
 #[cfg(target_arch = "x86_64")]
 const LANES_WINDOW_BLOCKS: usize = 4800;
 
-/// Decodes baseline JPEGs, with the pixels of libjpeg-turbo. It keeps its memory and tables between
-/// images; an error leaves it usable.
+/// Most blocks of a progressive image, all of which are in memory at once, whose memory is kept for
+/// the next one: 4 MB.
+const MOST_KEPT_BLOCKS: usize = 32_768;
+
+/// Decodes baseline and progressive JPEGs, with the pixels of libjpeg-turbo. It keeps its memory and
+/// tables between images; an error leaves it usable.
 #[derive(Debug)]
 pub struct Decoder {
     instructions: Instructions,
@@ -37,6 +44,8 @@ pub struct Decoder {
     #[cfg(target_arch = "x86_64")]
     lanes: Option<Lanes>,
     data: Unstuffed,
+    /// Of each block of a progressive image the places of values that are not 0.
+    masks: Vec<u64>,
     renderer: Renderer,
 }
 
@@ -68,6 +77,7 @@ impl Decoder {
             #[cfg(target_arch = "x86_64")]
             lanes: loops.avx512().map(Lanes::new),
             data: Unstuffed::default(),
+            masks: Vec::new(),
             renderer: Renderer::new(loops),
         }
     }
@@ -136,13 +146,13 @@ impl Decoder {
         options: &Options<'_>,
         room: impl FnOnce(u64) -> Result<&'a mut [u8], Error>,
     ) -> Result<Header, Error> {
-        let jpeg = parse_unstuffed(bytes, data)?;
-        check_supported(&jpeg)?;
-        if options.format == PixelFormat::Luma && jpeg.color == Color::Rgb {
-            return Err(Unsupported::Luma.into());
-        }
-        let header = Header::of(&jpeg);
-        let part = Part::new(&jpeg, options.scale, options.region)?;
+        let jpeg = match parse_unstuffed(bytes, data) {
+            Err(Refused::Progressive { .. }) => {
+                return self.decode_progressive(bytes, data, options, room);
+            }
+            parsed => parsed?,
+        };
+        let (header, part) = check(&jpeg, options)?;
         let out = room(header.n_bytes(options))?;
         let data = &*data;
         entropy::check_claims(&jpeg, data)?;
@@ -166,6 +176,36 @@ impl Decoder {
         let decoded = self.decode_portable(&work, n_places, out);
         if decoded.is_err() {
             self.renderer.clear();
+        }
+        decoded.map(|()| header)
+    }
+
+    /// Decodes a progressive JPEG: all of its blocks, and then the pixels of the part.
+    fn decode_progressive<'a>(
+        &mut self,
+        bytes: &[u8],
+        data: &mut Unstuffed,
+        options: &Options<'_>,
+        room: impl FnOnce(u64) -> Result<&'a mut [u8], Error>,
+    ) -> Result<Header, Error> {
+        let mut scans = ProgressiveScans::new(bytes)?;
+        let jpeg = &scans.jpeg().clone();
+        let (header, part) = check(jpeg, options)?;
+        if options.entry_points.is_some() {
+            return Err(Error::OtherEntryPoints { segment: 0 });
+        }
+        let out = room(header.n_bytes(options))?;
+        let none = Unstuffed::default();
+        let (part, format) = (&part, options.format);
+        let work = Work { jpeg, data: &none, entry_points: None, part, format, averages: false };
+        let (start, masks) = (Start { block: 0, dc: [0; 3] }, &mut self.masks);
+        let (loops, n_blocks) = (self.renderer.loops(), jpeg.n_blocks as usize);
+        let decoded = self.renderer.render(&work, start, n_blocks, out, |_, window| {
+            progressive::decode(loops, &mut scans, data, masks, window)
+        });
+        if decoded.is_err() || n_blocks > MOST_KEPT_BLOCKS {
+            self.renderer.forget();
+            self.masks = Vec::new();
         }
         decoded.map(|()| header)
     }
@@ -253,6 +293,15 @@ impl Decoder {
             |blocks: &Range<u32>, window: &mut Window| decode(&scan, &mut runs, blocks, window);
         self.renderer.render(work, start, WINDOW_BLOCKS, out, decode)
     }
+}
+
+/// Checks that an image can be decoded with these options; returns its properties and the part.
+fn check(jpeg: &Jpeg, options: &Options<'_>) -> Result<(Header, Part), Error> {
+    check_supported(jpeg)?;
+    if options.format == PixelFormat::Luma && jpeg.color == Color::Rgb {
+        return Err(Unsupported::Luma.into());
+    }
+    Ok((Header::of(jpeg), Part::new(jpeg, options.scale, options.region)?))
 }
 
 type DecodeWindow = fn(&Scan<'_>, &mut Runs, &Range<u32>, &mut Window) -> Result<(), Error>;

@@ -211,7 +211,7 @@ impl<'a> Place<'a> {
 
 /// Returns at least [`LOADED_BITS`] bits from a position, in the upper bits; zeros after the end.
 #[inline]
-fn load(data: &[u8], bit: u64) -> u64 {
+pub(crate) fn load(data: &[u8], bit: u64) -> u64 {
     let rest = usize::try_from(bit / 8).ok().and_then(|at| data.get(at..)).unwrap_or_default();
     let word = match rest.first_chunk() {
         Some(word) => u64::from_be_bytes(*word),

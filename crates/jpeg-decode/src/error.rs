@@ -54,8 +54,8 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unsupported {
-    /// The file is progressive, arithmetic, 12 bits, CMYK, of several scans, or broken, by its
-    /// markers.
+    /// The file is arithmetic, 12 bits, CMYK, of several scans without being progressive, or broken,
+    /// by its markers.
     #[error(transparent)]
     File(#[from] Refused),
     /// Luma was requested, but the file stores red, green and blue.

@@ -8,7 +8,7 @@ pub enum Instructions {
     /// Portable code without vectors and with a single place of a scan at a time: the reference for
     /// all others.
     Portable,
-    /// AVX2, BMI1 and BMI2: x86-64 since 2013 (Intel) and 2015 (AMD).
+    /// AVX2, BMI1, BMI2 and POPCNT: x86-64 since 2013 (Intel) and 2015 (AMD).
     Avx2,
     /// AVX-512 F, BW and VL in addition.
     Avx512,
@@ -88,7 +88,7 @@ impl Loops {
     }
 }
 
-/// Proof of AVX2, BMI1 and BMI2.
+/// Proof of AVX2, BMI1, BMI2 and POPCNT.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx2(());
@@ -98,7 +98,8 @@ impl Avx2 {
     fn detect() -> Option<Self> {
         let all = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2");
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt");
         all.then_some(Self(()))
     }
 }

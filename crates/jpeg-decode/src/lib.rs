@@ -1,7 +1,8 @@
-//! A decoder of baseline JPEGs that reads several places of a scan at once.
+//! A decoder of baseline and progressive JPEGs; of baseline ones it reads several places of a scan
+//! at once.
 //!
-//! [`Decoder`] makes RGB or luma of baseline and extended sequential Huffman JPEGs of 8 bits, gray
-//! or with three components in one scan, with exactly the pixels of libjpeg-turbo (accurate DCT,
+//! [`Decoder`] makes RGB or luma of baseline, extended sequential and progressive Huffman JPEGs of 8
+//! bits, gray or with three components, which a sequential one has in one scan, with exactly the pixels of libjpeg-turbo (accurate DCT,
 //! smooth upsampling): whole images, [regions](Region) of them, and [reduced](Scale) ones. Any
 //! other JPEG, and any sign of damage, is an [`Error`], after which libjpeg-turbo should be used:
 //! this decoder repairs nothing and warns of nothing.
@@ -13,6 +14,9 @@
 //! _streams_ take codes in turns, so that one works while another waits; _lanes_ of vectors take a
 //! code of 32 places each at a time. The pixels are the same; which one is faster depends on how
 //! fast the processor gathers, and is [measured](fastest_entropy).
+//!
+//! A progressive JPEG has all blocks in memory until its last scan has completed them (128 bytes
+//! each), and no entry points: `--baseline` of `fdconvert pack` rewrites such files without loss.
 //!
 //! Each run of blocks must end exactly where the next one starts, so wrong entry points cannot
 //! change a pixel of a whole image. The first run of a region starts at a stored place with stored
@@ -34,7 +38,8 @@
 //! others, value by value. It is three times slower than libjpeg-turbo, and used on all other
 //! processors.
 //!
-//! Deliberately absent: files, threads, progressive and arithmetic JPEGs, CMYK.
+//! Deliberately absent: files, threads, arithmetic JPEGs, CMYK, progressive JPEGs with restart
+//! markers or without the last bits.
 
 mod choice;
 mod coefficients;
@@ -56,6 +61,7 @@ mod part;
 mod plane;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod plans;
+mod progressive;
 mod reduced;
 mod renderer;
 mod rows;

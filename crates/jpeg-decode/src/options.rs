@@ -1,6 +1,6 @@
 //! Options of the decoder.
 use crate::{Error, Unsupported};
-use fdconvert_jpeg::{Color, Jpeg, parse};
+use fdconvert_jpeg::{Color, Jpeg, ProgressiveScans, Refused, parse};
 
 /// Options for decoding an image.
 #[derive(Debug, Clone, Copy)]
@@ -147,7 +147,11 @@ impl Header {
     /// # Errors
     /// `Unsupported`, when [`Decoder::decode`](crate::Decoder::decode) cannot decode it either.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
-        Ok(Self::of(&supported(bytes)?))
+        let jpeg = match parse(bytes) {
+            Err(Refused::Progressive { .. }) => ProgressiveScans::new(bytes)?.jpeg().clone(),
+            parsed => parsed?,
+        };
+        check_supported(&jpeg).map(|()| Self::of(&jpeg))
     }
 
     /// Returns the size of the pixels with these options.
@@ -163,12 +167,6 @@ impl Header {
     pub(crate) fn of(jpeg: &Jpeg) -> Self {
         Self { width: jpeg.width, height: jpeg.height, color: jpeg.color }
     }
-}
-
-/// Reads the markers of a JPEG and checks that this decoder supports it.
-fn supported(bytes: &[u8]) -> Result<Jpeg, Error> {
-    let jpeg = parse(bytes)?;
-    check_supported(&jpeg).map(|()| jpeg)
 }
 
 /// Checks that this decoder supports the sampling of an image.

@@ -68,9 +68,18 @@ impl Renderer {
         Self { loops, window, planes: Vec::new(), scratch }
     }
 
+    pub(crate) fn loops(&self) -> Loops {
+        self.loops
+    }
+
     /// Clears all cells, after an image that was not decoded to its end.
     pub(crate) fn clear(&mut self) {
         self.window.clear();
+    }
+
+    /// Gives back the memory of all cells.
+    pub(crate) fn forget(&mut self) {
+        self.window = Window::default();
     }
 
     /// Makes pixels window by window: a few rows of MCUs, of about `window_blocks` blocks.
@@ -95,6 +104,7 @@ impl Renderer {
         // Taken, so that a panic cannot leave cells that become pixels of the next image.
         let mut window = std::mem::take(&mut self.window);
         window.half_of.clear();
+        window.cells.has_sums = false;
         let mut decoded = Ok(());
         while mcu_y < part.mcus_y.end {
             let behind = (mcu_y + window_mcus).min(part.mcus_y.end);

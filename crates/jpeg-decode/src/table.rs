@@ -146,7 +146,7 @@ impl Entry {
 /// EXTEND of T.81, F.2.2.1, for the number in the first 1 to 15 bits: the lower half of such
 /// numbers stands for negative ones.
 #[inline(always)]
-fn extend(word: u64, n_bits: u32) -> i16 {
+pub(crate) fn extend(word: u64, n_bits: u32) -> i16 {
     let value = (word >> 1 >> (63 - n_bits)) as i32;
     let negative = (word >> 63) as i32 - 1;
     (value + (negative & (1 - (1 << n_bits)))) as i16
@@ -260,13 +260,19 @@ impl Codes {
 
     /// Returns the code at the start of 64 bits.
     pub(crate) fn find(&self, word: u64) -> Option<Entry> {
+        let (symbol, n_bits) = self.symbol(word)?;
+        Entry::of(symbol, n_bits, self.class)
+    }
+
+    /// Returns what the code at the start of 64 bits stands for, and its bits.
+    pub(crate) fn symbol(&self, word: u64) -> Option<(u8, u32)> {
         let code = (word >> (64 - MAX_CODE_BITS)) as u32;
         // All of them, without a branch: the length is unpredictable.
         let length: usize = self.limits.iter().map(|limit| usize::from(*limit <= code)).sum();
         let offset = self.offsets.get(length)?;
         let n_bits = length as u32 + 1;
         let position = (code >> (MAX_CODE_BITS - n_bits)).wrapping_add(*offset);
-        Entry::of(*self.values.get(position as usize)?, n_bits, self.class)
+        Some((*self.values.get(position as usize)?, n_bits))
     }
 }
 
@@ -278,7 +284,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    fn new(source: &HuffmanTable, class: Class) -> Self {
+    pub(crate) fn new(source: &HuffmanTable, class: Class) -> Self {
         let mut entries = Box::new([Entry::NONE; 1 << INDEX_BITS]);
         let content = if class == Class::Dc { Content::Dc } else { Content::Values };
         fill(&mut entries[..], INDEX_BITS, source, content);

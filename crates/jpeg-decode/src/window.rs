@@ -14,6 +14,8 @@ pub(crate) struct Cells {
     cells: Vec<Cell>,
     /// True if blocks are in second halves, and the first ones tell whether they are sound.
     pub(crate) has_spills: bool,
+    /// True if the first values of blocks are sums already, and not differences.
+    pub(crate) has_sums: bool,
 }
 
 impl Cells {
@@ -127,5 +129,6 @@ impl Window {
     /// Clears all cells, after an image that was not decoded to its end.
     pub(crate) fn clear(&mut self) {
         self.cells.wipe(0..usize::MAX);
+        self.cells.has_sums = false;
     }
 }

@@ -57,7 +57,12 @@ pub fn parse_unstuffed(bytes: &[u8], data: &mut Unstuffed) -> Result<Jpeg, Refus
 impl Unstuffed {
     /// Reads the scan at the start of `bytes`, up to a marker that is no restart. Returns its
     /// length in the file, where it starts at `offset`.
-    fn read(&mut self, jpeg: &Jpeg, bytes: &[u8], offset: usize) -> Result<usize, Refused> {
+    pub(crate) fn read(
+        &mut self,
+        jpeg: &Jpeg,
+        bytes: &[u8],
+        offset: usize,
+    ) -> Result<usize, Refused> {
         self.starts.clear();
         self.starts.push(0);
         let most = bytes.len() + PADDING;

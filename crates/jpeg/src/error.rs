@@ -37,6 +37,13 @@ pub enum Refused {
         /// Byte offset of the frame header.
         offset: usize,
     },
+    /// A progressive image has a segment, a scan or an end that does not continue what came before,
+    /// or leaves bits out; or the image is not progressive.
+    #[error("the JPEG's segment at byte {offset} is not the next one of a progressive image")]
+    Progression {
+        /// Byte offset of the segment.
+        offset: usize,
+    },
     /// The image has arithmetic codes instead of Huffman's.
     #[error("the JPEG is arithmetically coded (frame at byte {offset})")]
     Arithmetic {
@@ -272,6 +279,7 @@ impl Refused {
             Self::Ends { .. } | Self::DataEnds { .. } => "cut-short",
             Self::Marker { .. } | Self::Length { .. } => "bad-marker",
             Self::Progressive { .. } => "progressive",
+            Self::Progression { .. } => "progression",
             Self::Arithmetic { .. } => "arithmetic",
             Self::Lossless { .. } => "lossless",
             Self::Hierarchical { .. } => "hierarchical",

@@ -32,8 +32,11 @@
 //! the segments since an anchor replaces them), and speculative decoding that synchronises itself
 //! instead of entry points (part of it is wasted every time; it is used once, to make them).
 //!
-//! Deliberately absent: pixels, files, progressive and arithmetic JPEGs. [`mod@reference`] decodes
-//! coefficients, slowly, as the reference for every fast decoder.
+//! [`ProgressiveScans`] reads the scans of progressive JPEGs, which have no entry points: their blocks
+//! are complete after the last scan.
+//!
+//! Deliberately absent: pixels, files, arithmetic JPEGs. [`mod@reference`] decodes coefficients,
+//! slowly, as the reference for every fast decoder.
 #![forbid(unsafe_code)]
 
 mod bits;
@@ -44,6 +47,7 @@ mod huffman;
 mod jpeg;
 mod markers;
 mod places;
+mod progressive;
 pub mod reference;
 mod region;
 mod rice;
@@ -61,6 +65,7 @@ pub use error::{EntryPointError, Refused};
 pub use huffman::{Class, Code, HuffmanTable, Lookup};
 pub use jpeg::{Color, Component, Jpeg, Slot};
 pub use markers::{parse, parse_header};
+pub use progressive::{ProgressiveScan, ProgressiveScans};
 pub use region::{Region, region};
 pub use segments::{BadLength, MarkerSegment, MarkerSegments, START, marker, marker_segments};
 

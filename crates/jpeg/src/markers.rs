@@ -1,11 +1,10 @@
 //! From the bytes of a file to a [`Jpeg`]: the marker segments of ITU-T T.81, annex B.
 use crate::{
-    BadLength, Class, Color, Component, HuffmanTable, Jpeg, Refused, START,
+    BadLength, Class, Color, Component, HuffmanTable, Jpeg, MarkerSegment, Refused, START,
     bits::MAX_SCAN_BYTES,
     jpeg::slots,
     marker::{APP0, APP14, DHT, DNL, DQT, DRI, EOI, SOI, SOS, stands_alone, starts_frame},
-    marker_segments,
-    segments::{after_ff, find_ff, first_stray},
+    segments::{after_ff, find_ff, first_stray, segments_from},
 };
 use std::ops::Range;
 
@@ -39,80 +38,100 @@ pub fn parse_header(bytes: &[u8]) -> Result<Jpeg, Refused> {
         return Err(Refused::NotJpeg);
     }
     let mut state = State::default();
-    let mut segments = marker_segments(bytes);
-    for segment in segments.by_ref() {
-        let (marker, offset) = (segment.marker, segment.from());
-        if let Some(found) = segment.stray() {
-            return Err(Refused::Marker { offset, found });
-        }
-        match marker {
-            0x02..=0xBF | 0xC8 | SOI | EOI | 0xF0..=0xFD => {
-                return Err(Refused::Marker { offset, found: marker });
-            }
-            // TEM and stray restarts.
-            _ if stands_alone(marker) => continue,
-            _ => {}
-        }
-        let bad_len = Refused::Length { offset, marker };
-        let body = segment.body.map_err(|why| match why {
-            BadLength::Impossible(_) => bad_len.clone(),
-            BadLength::Ends => Refused::Ends { offset: bytes.len() },
-        })?;
-        match marker {
-            _ if starts_frame(marker) => {
-                // After the marker, the length and the precision.
-                state.frame(marker, offset, segment.at + 5, body)?;
-            }
-            0xDE | 0xDF => return Err(Refused::Hierarchical { offset }),
-            DNL => return Err(Refused::LateHeight { offset }),
-            DQT => state.quant_tables(offset, body)?,
-            DHT => state.huffman_tables(offset, body)?,
-            DRI => {
-                let interval: [u8; 2] = body.try_into().map_err(|_| bad_len)?;
-                state.restart_interval = u16::from_be_bytes(interval).into();
-            }
-            APP0 => state.jfif |= body.starts_with(b"JFIF\0") && body.len() >= 14,
-            APP14 if body.starts_with(b"Adobe") => state.adobe = body.get(11).copied(),
-            SOS => {
-                let components = state.scan_header(offset, body)?;
-                let scan = segment.end..bytes.len();
-                return match scan.len() {
-                    n_bytes if n_bytes > MAX_SCAN_BYTES => Err(Refused::TooLong { n_bytes }),
-                    _ => state.finish(offset, components, scan),
-                };
-            }
-            // APPn, COM, DAC and reserved ones do not affect a Huffman-coded scan.
-            _ => {}
-        }
+    let segment = state.read_to_scan(bytes, START.len())?;
+    let (offset, body) = (segment.from(), segment.body.unwrap_or_default());
+    let components = state.scan_header(offset, body)?;
+    let scan = segment.end..bytes.len();
+    match scan.len() {
+        n_bytes if n_bytes > MAX_SCAN_BYTES => Err(Refused::TooLong { n_bytes }),
+        _ => state.finish(offset, components, scan),
     }
-    let rest = segments.rest();
-    Err(match first_stray(rest) {
-        Some(found) => Refused::Marker { offset: bytes.len() - rest.len(), found },
-        None => Refused::Ends { offset: bytes.len() },
-    })
 }
 
 /// Contents of the previous segments.
-#[derive(Default)]
-struct State {
-    frame: Option<Frame>,
-    quant_tables: [Option<[u16; 64]>; 4],
-    dc_tables: [Option<HuffmanTable>; 4],
-    ac_tables: [Option<HuffmanTable>; 4],
-    restart_interval: u32,
+#[derive(Debug, Clone, Default)]
+pub(crate) struct State {
+    is_progressive: bool,
+    pub(crate) frame: Option<Frame>,
+    pub(crate) quant_tables: [Option<[u16; 64]>; 4],
+    pub(crate) dc_tables: [Option<HuffmanTable>; 4],
+    pub(crate) ac_tables: [Option<HuffmanTable>; 4],
+    pub(crate) restart_interval: u32,
     jfif: bool,
     adobe: Option<u8>,
 }
 
-struct Frame {
+#[derive(Debug, Clone)]
+pub(crate) struct Frame {
     offset: usize,
     height_at: usize,
     width: u32,
     height: u32,
-    components: Vec<Component>,
+    pub(crate) components: Vec<Component>,
 }
 
 impl State {
+    /// Begins with an image that has to be progressive, which others may not be.
+    pub(crate) fn of_progressive() -> Self {
+        Self { is_progressive: true, ..Self::default() }
+    }
+
+    /// Reads the segments from `at` up to the header of a scan, or to the end marker behind the scans
+    /// of a progressive image, and returns that segment.
+    pub(crate) fn read_to_scan<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        at: usize,
+    ) -> Result<MarkerSegment<'a>, Refused> {
+        let mut segments = segments_from(bytes, at);
+        for segment in segments.by_ref() {
+            let (marker, offset) = (segment.marker, segment.from());
+            if let Some(found) = segment.stray() {
+                return Err(Refused::Marker { offset, found });
+            }
+            match marker {
+                EOI if self.is_progressive && at > START.len() => return Ok(segment),
+                0x02..=0xBF | 0xC8 | SOI | EOI | 0xF0..=0xFD => {
+                    return Err(Refused::Marker { offset, found: marker });
+                }
+                // TEM and stray restarts.
+                _ if stands_alone(marker) => continue,
+                _ => {}
+            }
+            let bad_len = Refused::Length { offset, marker };
+            let body = segment.body.map_err(|why| match why {
+                BadLength::Impossible(_) => bad_len.clone(),
+                BadLength::Ends => Refused::Ends { offset: bytes.len() },
+            })?;
+            match marker {
+                _ if starts_frame(marker) => {
+                    // After the marker, the length and the precision.
+                    self.frame(marker, offset, segment.at + 5, body)?;
+                }
+                0xDE | 0xDF => return Err(Refused::Hierarchical { offset }),
+                DNL => return Err(Refused::LateHeight { offset }),
+                // A component has the table that was there before its first scan.
+                DQT if at > START.len() => return Err(Refused::Progression { offset }),
+                DQT => self.quant_tables(offset, body)?,
+                DHT => self.huffman_tables(offset, body)?,
+                DRI => {
+                    let interval: [u8; 2] = body.try_into().map_err(|_| bad_len)?;
+                    self.restart_interval = u16::from_be_bytes(interval).into();
+                }
+                APP0 => self.jfif |= body.starts_with(b"JFIF\0") && body.len() >= 14,
+                APP14 if body.starts_with(b"Adobe") => self.adobe = body.get(11).copied(),
+                SOS => return Ok(segment),
+                // APPn, COM, DAC and reserved ones do not affect a Huffman-coded scan.
+                _ => {}
+            }
+        }
+        let rest = segments.rest();
+        Err(match first_stray(rest) {
+            Some(found) => Refused::Marker { offset: bytes.len() - rest.len(), found },
+            None => Refused::Ends { offset: bytes.len() },
+        })
+    }
+
     /// The frame header (B.2.2).
     fn frame(
         &mut self,
@@ -122,7 +141,9 @@ impl State {
         body: &[u8],
     ) -> Result<(), Refused> {
         match marker {
-            0xC0 | 0xC1 => {}
+            0xC0 | 0xC1 if !self.is_progressive => {}
+            0xC2 if self.is_progressive => {}
+            0xC0 | 0xC1 => return Err(Refused::Progression { offset }),
             0xC2 => return Err(Refused::Progressive { offset }),
             0xC3 => return Err(Refused::Lossless { offset }),
             0xC5..=0xC7 => return Err(Refused::Hierarchical { offset }),
@@ -243,7 +264,8 @@ impl State {
         }
     }
 
-    fn finish(
+    /// Returns the image that the segments describe.
+    pub(crate) fn finish(
         self,
         offset: usize,
         components: Vec<Component>,
@@ -312,7 +334,7 @@ pub(crate) fn check_end(bytes: &[u8], end: usize) -> Result<(), Refused> {
     }
 }
 
-fn check_table(
+pub(crate) fn check_table(
     offset: usize,
     tables: &[Option<HuffmanTable>; 4],
     class: Class,
@@ -322,6 +344,6 @@ fn check_table(
     table.check(class).map_err(|what| Refused::BadHuffmanTable { offset, class, index, what })
 }
 
-fn defined<T>(tables: &[Option<T>; 4], index: u8) -> Option<&T> {
+pub(crate) fn defined<T>(tables: &[Option<T>; 4], index: u8) -> Option<&T> {
     tables.get(usize::from(index))?.as_ref()
 }

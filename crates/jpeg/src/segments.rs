@@ -98,7 +98,12 @@ impl MarkerSegment<'_> {
 /// that of the end marker, or one with unreadable content.
 #[must_use]
 pub fn marker_segments(jpeg: &[u8]) -> MarkerSegments<'_> {
-    MarkerSegments { jpeg, at: START.len(), ended: false }
+    segments_from(jpeg, START.len())
+}
+
+/// As [`marker_segments`], from a byte offset on.
+pub(crate) fn segments_from(jpeg: &[u8], at: usize) -> MarkerSegments<'_> {
+    MarkerSegments { jpeg, at, ended: false }
 }
 
 /// Iterator of [`marker_segments`].

@@ -1,5 +1,5 @@
-//! JPEG. Baseline files are decoded by our decoder, with the pixels of libjpeg-turbo. All others
-//! are decoded, and all are encoded, by one of two backends with the same functions, chosen at
+//! JPEG. Baseline and progressive files are decoded by our decoder, with the pixels of
+//! libjpeg-turbo. All others are decoded, and all are encoded, by one of two backends with the same functions, chosen at
 //! build time: `turbo` calls libjpeg-turbo, `pure` is Rust only. Their pixels differ by a few
 //! levels, so a dataset records the backend.
 

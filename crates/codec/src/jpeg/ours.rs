@@ -1,4 +1,4 @@
-//! Our decoder of baseline JPEGs, which is tried first: it makes the pixels of libjpeg-turbo or
+//! Our decoder of baseline and progressive JPEGs, which is tried first: it makes the pixels of libjpeg-turbo or
 //! none. Nothing here is an error: the library of the build decodes the rest, or reports the fault.
 use super::{Frame, WantedPart};
 use crate::Region;
@@ -42,7 +42,7 @@ impl Ours {
         let is_slow = cfg!(feature = "turbo")
             && !luma
             && self.decoder.instructions() == Instructions::Portable;
-        if self.is_off || is_slow || frame.progressive {
+        if self.is_off || is_slow {
             return None;
         }
         let scale = match shrink {

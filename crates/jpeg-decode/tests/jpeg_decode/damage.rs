@@ -18,7 +18,12 @@ fn files() -> Vec<Vec<u8>> {
 
 /// Decodes with and without entry points; returns whether that succeeded. If it does, the pixels
 /// are those of libjpeg-turbo, provided that it accepts the file too.
-fn explore(decoders: &mut [Decoder], bytes: &[u8], entry_points: &[u8], number: usize) -> bool {
+pub(crate) fn explore(
+    decoders: &mut [Decoder],
+    bytes: &[u8],
+    entry_points: &[u8],
+    number: usize,
+) -> bool {
     let Ok(header) = Header::read(bytes) else { return false };
     if header.n_bytes(&Options::default()) > 1 << 20 {
         return false;

@@ -6,5 +6,6 @@ mod damage;
 mod exact;
 mod mutations;
 mod parts;
+mod progressive;
 #[path = "../../../jpeg/tests/jpeg/common/synthetic.rs"]
 mod synthetic;

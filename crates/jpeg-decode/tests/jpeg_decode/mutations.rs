@@ -2,7 +2,8 @@
 //! processor: a machine that only emulates one cannot run libjpeg-turbo's code of another.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use fdconvert_jpeg::stored_entry_points;
+use crate::common::turbo::progressive;
+use fdconvert_jpeg::{marker, marker_segments, stored_entry_points};
 use fdconvert_jpeg_decode::{Decoder, Entropy, Header, Options, PixelFormat, Scale};
 use fdconvert_testkit::fixtures::{JPEG_420, JPEG_444, JPEG_GRAY, Random, photos};
 use fdconvert_testkit::workload::files_below;
@@ -42,10 +43,13 @@ fn hash_of_many_changed_files() {
     let photos = files_below(&photos()).unwrap();
     let photos = photos.iter().map(|file| std::fs::read(file).unwrap());
     let small = photos.filter(|bytes| bytes.len() < 25_000 && Header::read(bytes).is_ok());
-    let fixtures = [JPEG_420, JPEG_444, JPEG_GRAY].map(<[u8]>::to_vec);
-    let files = fixtures.into_iter().chain(small).map(|file| {
-        let scan_start = fdconvert_jpeg::parse(&file).unwrap().scan.start;
-        let entry_points = stored_entry_points(&file, 512).unwrap();
+    let fixtures = [JPEG_420, JPEG_444, JPEG_GRAY];
+    let fixtures = fixtures.map(<[u8]>::to_vec).into_iter().chain(fixtures.map(progressive));
+    let files = fixtures.chain(small).map(|file| {
+        let scan = marker_segments(&file).find(|it| it.marker == marker::SOS);
+        let scan_start = scan.unwrap().end;
+        // Progressive ones have none.
+        let entry_points = stored_entry_points(&file, 512).unwrap_or_default();
         (file, scan_start, entry_points)
     });
     let files: Vec<_> = files.collect();

@@ -115,6 +115,38 @@ pub(crate) fn coefficients(bytes: &[u8]) -> Option<Vec<Plane>> {
     (failed == 0).then_some(planes)
 }
 
+/// Stores the same coefficients in the scans of a progressive file: ten of them, six for gray.
+pub(crate) fn progressive(bytes: &[u8]) -> Vec<u8> {
+    let transform = tj::tjtransform {
+        r: tj::tjregion { x: 0, y: 0, w: 0, h: 0 },
+        op: tj::TJXOP_TJXOP_NONE as c_int,
+        options: (tj::TJXOPT_PROGRESSIVE | tj::TJXOPT_COPYNONE) as c_int,
+        data: null_mut(),
+        customFilter: None,
+    };
+    let (mut out, mut out_bytes) = (null_mut(), 0);
+    // SAFETY: takes no pointers.
+    let instance = Turbo(unsafe { tj::tj3Init(tj::TJINIT_TJINIT_TRANSFORM as c_int) });
+    let size = bytes.len() as tj::size_t;
+    // SAFETY: a live instance, the bytes of a slice, and one transform with one output, which is
+    // copied and freed once.
+    unsafe {
+        let failed = tj::tj3Transform(
+            instance.0,
+            bytes.as_ptr(),
+            size,
+            1,
+            &raw mut out,
+            &raw mut out_bytes,
+            &raw const transform,
+        );
+        assert_eq!(failed, 0, "libjpeg-turbo takes what it made");
+        let made = std::slice::from_raw_parts(out, out_bytes as usize).to_vec();
+        tj::tj3Free(out.cast());
+        made
+    }
+}
+
 /// Takes a row of blocks of a component; they come in order.
 unsafe extern "C" fn take(
     values: *mut i16,
