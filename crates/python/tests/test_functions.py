@@ -236,3 +236,58 @@ def test_a_checkpoint_names_functions_alike_in_every_process(beton: Path) -> Non
     loader = Loader(beton, 2, transform=[T.Resize([8, 8]), T.Function(lambda row: row)])
     *_, shown = loader.state_dict()["views"]["images"][1]
     assert "0x" not in shown["Function"] and "lambda" in shown["Function"]
+
+
+@pytest.mark.parametrize("view_layout", ["views", "rows"])
+@pytest.mark.parametrize("threads", [0, 3])
+def test_seeds_follow_from_sample_epoch_and_view(beton: Path, view_layout: Any, threads: int) -> None:
+    def seeds(batch_size: int, epoch: int = 0, **options: Any) -> dict[tuple[int, int], int]:
+        by_row: list[int] = []
+        by_batch: list[int] = []
+        found = {}
+
+        def of_row(row: Any, seed: int) -> None:
+            row[...] = seed % 251
+            by_row.append(seed)
+
+        functions = [
+            T.Function(of_row, threads=threads, seeded=True),
+            T.Function(lambda images, seeds: by_batch.extend(seeds), batch=True, seeded=True),
+        ]
+        options = {"views": 2, "view_layout": view_layout} | options
+        loader = small(beton, batch_size, transform=[*SMALL, *functions], **options)
+        loader.set_epoch(epoch)
+        for batch in loader.batches():
+            assert sorted(by_row) == sorted(by_batch)
+            flat = batch.images.reshape(-1, 32, 32, 3)
+            np.testing.assert_array_equal(flat[:, 0, 0, 0], [seed % 251 for seed in by_batch])
+            n_rows = len(batch.samples)
+            for number, seed in enumerate(by_batch):
+                is_views = view_layout == "views"
+                view, row = divmod(number, n_rows) if is_views else divmod(number, 2)[::-1]
+                found[int(batch.samples[row]), view] = seed
+            by_row.clear()
+            by_batch.clear()
+        return found
+
+    expected = seeds(4)
+    assert len(expected) == len(set(expected.values())) == 24
+    assert all(0 <= seed < 1 << 63 for seed in expected.values())
+    assert seeds(5) == expected
+    assert not set(seeds(4, epoch=1).values()) & set(expected.values())
+    assert not set(seeds(4, seed=8).values()) & set(expected.values())
+
+
+def test_repeated_samples_have_seeds_of_their_own(beton: Path) -> None:
+    seen: list[int] = []
+    function = T.Function(lambda images, seeds: seen.extend(seeds), batch=True, seeded=True)
+    list(small(beton, 4, transform=[*SMALL, function], sampling=fdconvert.Order([5] * 12)))
+    assert len(set(seen)) == 12
+
+
+def test_views_of_other_groups_have_other_seeds(beton: Path) -> None:
+    seen: list[int] = []
+    function = T.Function(lambda images, seeds: seen.extend(seeds), batch=True, seeded=True)
+    views: Any = {"a": (2, [*SMALL, function]), "b": (1, [*SMALL, function])}
+    next(iter(small(beton, 4, views=views)))
+    assert len(seen) == len(set(seen)) == 12

@@ -37,7 +37,7 @@ from fdconvert._outputs import (
     pinned,
 )
 from fdconvert._ranks import check_ranks, rank_of_process
-from fdconvert._sampling import Sampling, Sequential, Shuffle, engine_of
+from fdconvert._sampling import ONCE, Sampling, Sequential, Shuffle, engine_of
 from fdconvert._sizes import Sizes, sizes_of
 from fdconvert._views import ONLY, Functions, ViewGroup, Views, by_group, groups_of, lists_of, masks_of, not_on_gpu
 from fdconvert.transforms import Transform
@@ -149,7 +149,7 @@ class Loader:
             "threads": threads,
         }
         self._groups = groups_of(transform, views)
-        self._functions = Functions(self._groups)
+        self._functions = Functions(self._groups, view_layout)
         if kind != "torch" and any(group.is_bfloat16 for group in self._groups):
             raise UsageError('output: bf16 is a type of torch alone; use output="torch", or ToDtype("f32")')
         if any(it.is_bfloat16 and any(not f.batch for f in it.functions) for it in self._groups):
@@ -428,6 +428,13 @@ class Loader:
         )
         warnings.warn(what, RuntimeWarning, stacklevel=5)
 
+    def _keys(self, samples: Any, epoch: int, step: int) -> Sequence[tuple[int, ...]]:
+        """Return what the seeds of functions follow from, for each row."""
+        rows = [(self._arguments["seed"], epoch, sample) for sample in memoryview(samples).tolist()]
+        if isinstance(self._sampling, ONCE):
+            return rows
+        return [(*row, self._rank, step, number) for number, row in enumerate(rows)]
+
     def _converted(self, array: Any) -> Any:
         return array if is_no_array(array) else self._convert(array)
 
@@ -471,10 +478,11 @@ class Loader:
         self._n_in_loop += 1
         images: Any
         images, *arrays, epoch, step, state, columns, rows = parts
+        keys = self._keys(arrays[1], epoch, step) if self._functions.are_seeded else []
         labels, samples, valid, substituted = map(self._converted, arrays)
         images = images if isinstance(images, dict) else {ONLY: images}
         try:
-            images = self._functions.apply(images, self._converted_images)
+            images = self._functions.apply(images, self._converted_images, keys)
         except BaseException:
             # The engine has moved on, but the batch was not delivered.
             self._failed_at = self._delivered

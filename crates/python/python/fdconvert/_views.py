@@ -1,5 +1,6 @@
 """The views of an image that batches have, and the Python functions that change them."""
 
+import hashlib
 import json
 import os
 import time
@@ -140,20 +141,31 @@ def by_group(groups: Sequence[ViewGroup], views: Sequence[Any]) -> Any:
 class Functions:
     """The functions at the end of the lists, and the time that they took."""
 
-    def __init__(self, groups: Sequence[ViewGroup]) -> None:
+    def __init__(self, groups: Sequence[ViewGroup], view_layout: str) -> None:
         self._groups = [group for group in groups if group.functions]
+        self.are_seeded = any(it.seeded for group in self._groups for it in group.functions)
+        self._has_rows_first = view_layout == "rows"
+        # Views are numbered through all groups.
+        n_views = [group.n_views for group in groups]
+        firsts = [sum(n_views[:number]) for number in range(len(groups))]
+        self._views = {it.name: range(first, first + it.n_views) for it, first in zip(groups, firsts, strict=True)}
         self._bfloat16 = [group.name for group in groups if group.is_bfloat16]
         # By the number of threads, and the process that has them: a forked one has none.
         self._pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
         self.seconds = 0.0
 
-    def apply(self, images: dict[str, Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
-        """Return the images as arrays of the loader's kind, changed by the functions of their groups."""
+    def apply(
+        self, images: dict[str, Any], convert: Callable[[Any], Any], rows: Sequence[tuple[int, ...]]
+    ) -> dict[str, Any]:
+        """Return the images as arrays of the loader's kind, changed by the functions of their groups.
+
+        ``rows`` has what the seeds of each row follow from.
+        """
         began = time.perf_counter()
         for group in self._groups:
             of_rows = [it for it in group.functions if not it.batch]
             if of_rows:
-                self._of_rows(of_rows, images[group.name], group.n_views)
+                self._of_rows(of_rows, images[group.name], group.n_views, self._seeds(group, rows))
         found = {name: convert(array) for name, array in images.items()}
         for name in self._bfloat16:
             # Its bits came as whole numbers.
@@ -167,14 +179,26 @@ class Functions:
                 found[name] = bits.view(torch.bfloat16)
         for group in self._groups:
             for function in (it for it in group.functions if it.batch):
-                changed = function.function(found[group.name])
+                seeds = [self._seeds(group, rows)] if function.seeded else []
+                changed = function.function(found[group.name], *seeds)
                 if changed is not None:
                     found[group.name] = changed
         if self._groups:
             self.seconds += time.perf_counter() - began
         return found
 
-    def _of_rows(self, functions: Sequence[Function], images: Any, n_views: int) -> None:
+    def _seeds(self, group: ViewGroup, rows: Sequence[tuple[int, ...]]) -> list[int]:
+        """Return a number for each row of each view, in the order of the images."""
+        if not any(function.seeded for function in group.functions):
+            return []
+        views = self._views[group.name]
+        if self._has_rows_first:
+            return [_seed_of(row, view) for row in rows for view in views]
+        return [_seed_of(row, view) for view in views for row in rows]
+
+    def _of_rows(
+        self, functions: Sequence[Function], images: Any, n_views: int, seeds: Sequence[int]
+    ) -> None:
         import numpy
 
         array = numpy.asarray(images)
@@ -182,8 +206,8 @@ class Functions:
 
         for function in functions:
 
-            def change(row: Any, function: Function = function) -> None:
-                changed = function.function(row)
+            def change(row: Any, *seed: int, function: Function = function) -> None:
+                changed = function.function(row, *seed)
                 if changed is None or changed is row:
                     return
                 changed = numpy.asarray(changed)
@@ -194,6 +218,7 @@ class Functions:
                     raise UsageError(f"transform: Function: {what}")
                 row[...] = changed
 
+            each = (rows, seeds) if function.seeded else (rows,)
             n_threads = function.threads
             if n_threads:
                 key = os.getpid(), n_threads
@@ -201,7 +226,13 @@ class Functions:
                 if pool is None:
                     pool = self._pools[key] = ThreadPoolExecutor(n_threads, "fdconvert-function")
                 # The list raises what a function raises.
-                list(pool.map(change, rows))
+                list(pool.map(change, *each))
             else:
-                for row in rows:
-                    change(row)
+                for arguments in zip(*each, strict=True):
+                    change(*arguments)
+
+
+def _seed_of(row: tuple[int, ...], view: int) -> int:
+    """Return a number that is the same in every process and for any number of threads."""
+    digest = hashlib.blake2b(repr((*row, view)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1

@@ -141,10 +141,19 @@ class Function(Transform):
     one of the same shape. With ``batch=True`` it gets the images of the whole batch in the form of
     the loader's ``output``, and may return anything in their place. It runs on the thread of the
     loop, or for rows on ``threads`` of Python; ``stats()["function_s"]`` is the time that takes.
+
+    With ``seeded=True`` it gets a second argument to draw by: a number of 63 bits, or with
+    ``batch=True`` a list with one for each row of each view. It follows from seed, epoch, sample and
+    view, and with samplings that repeat samples also from rank, step and row.
     """
 
     def __init__(
-        self, function: Callable[[Any], Any], *, batch: bool = False, threads: int = 0
+        self,
+        function: Callable[..., Any],
+        *,
+        batch: bool = False,
+        threads: int = 0,
+        seeded: bool = False,
     ) -> None:
         if not callable(function):
             raise wrong("Function", f"{function!r} cannot be called")
@@ -152,8 +161,8 @@ class Function(Transform):
             raise wrong("Function", "`threads` are for rows; a batch is one call")
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
             raise wrong("Function", f"threads={threads!r} is no number from 0 on")
-        super().__init__(function=function, batch=batch, threads=threads)
-        self.function, self.batch, self.threads = function, batch, threads
+        super().__init__(function=function, batch=batch, threads=threads, seeded=seeded)
+        self.function, self.batch, self.threads, self.seeded = function, batch, threads, seeded
 
     @property
     def spec(self) -> dict[str, Any]:
