@@ -18,7 +18,8 @@ A path may also be a store's URL as a string (``s3://``, ``gs://``, ``az://``, `
 
 ``transforms`` has torchvision's transforms, for single images.
 
-``TorchIterable`` wraps the loader for torch's ``DataLoader``; only it needs torch.
+``fdconvert.torch`` has the loader with the arguments of torch's ``DataLoader``, and torchvision's
+transforms; only it, and ``TorchIterable`` in it, need torch.
 ``fdconvert.ray`` packs on a Ray cluster; only it needs Ray. ``python -m fdconvert`` is the command
 line.
 """
@@ -82,7 +83,7 @@ from fdconvert._sizes import Buckets, Patches
 from fdconvert._writer import Writer
 
 if TYPE_CHECKING:
-    from fdconvert._torch import TorchIterable as TorchIterable
+    from fdconvert.torch import TorchIterable as TorchIterable
 
 __all__ = [
     "Array",
@@ -151,7 +152,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> object:
     # Importing torch takes seconds, and it may be missing: import it on first use.
     if name == "TorchIterable":
-        from fdconvert._torch import TorchIterable
+        from fdconvert.torch import TorchIterable
 
         globals()[name] = TorchIterable
         return TorchIterable
