@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help stores setup demo test readers servers standalone package toy python view view-large peers guide site release nightly check test-light lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
+.PHONY: help stores setup demo test readers aarch64 servers standalone package toy python view view-large peers guide site release nightly check test-light lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs, and for the lints also with a command without stores. The other packages
@@ -25,7 +25,7 @@ SERVERS ?=
 PROFILE ?= release
 
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install the C tools that the build needs, or say which are missing.
 	@scripts/setup.sh
@@ -58,6 +58,9 @@ nightly: ## Run what .ci/run runs, and what takes longer: once before a release.
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).
 	scripts/check-readers.sh
+
+aarch64: setup ## Run the tests of decoders, resizes and the loader on an emulated aarch64.
+	scripts/check-aarch64.sh
 
 servers: setup ## Let stores that others wrote judge ours: make servers SERVERS='--only moto --quick'
 	$(CARGO) build --quiet --workspace --bin fdconvert --example fake_driver

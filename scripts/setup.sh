@@ -2,7 +2,8 @@
 # Makes sure that what Cargo cannot build is there: a C compiler, cmake and nasm, which
 # libjpeg-turbo is built with, and the C++ compiler that the GPU's kernels are tested with on the
 # CPU and that libFuzzer needs. `--python` adds what the environment of the Python package's tests
-# is made with, `--gate` valgrind, which counts instructions for `make gate`.
+# is made with, `--gate` valgrind, which counts instructions for `make gate`, and `--aarch64` what
+# builds for that processor and emulates it.
 # Installs with apt-get where that works without asking for a password; elsewhere it says what
 # to install. Prints nothing when nothing is missing.
 set -euo pipefail
@@ -12,7 +13,8 @@ for option in "$@"; do
   case "$option" in
     --python) tools+=(python3 ensurepip) ;;
     --gate) tools+=(valgrind) ;;
-    *) echo "setup: unknown option $option; there are --python and --gate" >&2; exit 2 ;;
+    --aarch64) tools+=(aarch64-linux-gnu-gcc qemu-aarch64-static) ;;
+    *) echo "setup: unknown option $option; there are --python, --gate and --aarch64" >&2; exit 2 ;;
   esac
 done
 
@@ -37,6 +39,8 @@ missing_packages() {
       c++) echo g++ ;;
       # Debian and Ubuntu ship Python without what fills a virtual environment.
       ensurepip) echo python3-venv ;;
+      aarch64-linux-gnu-gcc) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
+      qemu-aarch64-static) echo qemu-user-static ;;
       *) echo "$tool" ;;
     esac
   done

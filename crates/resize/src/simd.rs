@@ -24,10 +24,13 @@ impl Instructions {
     /// All instruction sets, from the slowest to the fastest.
     pub const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
 
-    /// Returns the fastest set of this processor.
+    /// Returns the fastest set of this processor. The environment can leave AVX-512 out
+    /// (`FDCONVERT_AVX512=off`), to measure as on processors without.
     #[must_use]
     pub fn best() -> Self {
+        let is_off = std::env::var_os("FDCONVERT_AVX512").is_some_and(|value| value == "off");
         let here = Self::ALL.into_iter().filter(|it| it.are_here());
+        let here = here.filter(|it| !(is_off && *it == Self::Avx512));
         here.max().unwrap_or(Self::Portable)
     }
 
