@@ -52,6 +52,18 @@ def test_floats_are_bytes_normalised(beton: Path) -> None:
     np.testing.assert_allclose(normal.transpose(0, 2, 3, 1), expected, rtol=1e-6)
 
 
+def test_the_first_batch_comes_again_and_again(beton: Path) -> None:
+    loader, other = small(beton, 5), small(beton, 5)
+    state = loader.state_dict()
+    batches = list(loader.ideal())
+    assert [len(images) for images, _ in batches] == [5, 5, 5]
+    assert all(images is batches[0][0] for images, _ in batches)
+    assert loader.state_dict() == state
+    for (images, labels), (expected, due) in zip(loader, other, strict=True):
+        np.testing.assert_array_equal(images, expected)
+        np.testing.assert_array_equal(labels, due)
+
+
 def test_batches_tell_where_they_are_from(beton: Path) -> None:
     loader = small(beton, 5, ranks=fdconvert.Ranks(last="pad"))
     batches = list(loader.batches())
