@@ -10,10 +10,9 @@
 use crate::beton::spool::Spool;
 use crate::index::{REGION_LEN, Region};
 use fdconvert_core::{Error, Result, ShardSummary, Skipped, bytes::u64_at, option};
-use fdconvert_storage::{Scratch, partial_path, sync_folder_of};
+use fdconvert_storage::{Scratch, os::identity_at, partial_path, sync_folder_of};
 use std::{
     fs,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -143,7 +142,8 @@ pub(crate) fn finished(out: &Path, fingerprint: [u8; 16]) -> Result<Option<Shard
     let journal = Scratch::open(&path)?;
     let Some(end) = End::read(&journal, fingerprint) else { return Ok(None) };
     let found = fs::symlink_metadata(out).map_err(Error::io("access", out))?;
-    if (found.ino(), found.len()) != (end.number, end.bytes) {
+    let (_, number) = identity_at(out).map_err(Error::io("access", out))?;
+    if (number, found.len()) != (end.number, end.bytes) {
         return Ok(None);
     }
     sync_folder_of(out)?;

@@ -14,11 +14,11 @@ use fdconvert_core::{
 };
 use fdconvert_storage::{
     Claim, Scratch, hash_file,
+    os::identity_at,
     place::{is_url, read_start},
 };
 use std::{
-    fs, mem,
-    os::unix::fs::MetadataExt,
+    mem,
     path::{Path, PathBuf},
 };
 use xxhash_rust::xxh3::{Xxh3, Xxh3Default};
@@ -363,8 +363,7 @@ fn commit(
     journal.push_end(&file, *bytes, *samples, skipped)?;
     let identity = file.identity();
     if let Err(error) = file.commit(out, overwrite) {
-        let named = fs::symlink_metadata(out);
-        if named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
+        if identity_at(out).is_ok_and(|named| named == identity) {
             // Only the sync of the folder failed: the same command finds the file complete.
             spool.into_iter().for_each(Spool::leave);
             journal.leave();

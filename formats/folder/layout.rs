@@ -1,10 +1,7 @@
 //! Names: which files are images, and conversion between paths and keys.
 use fdconvert_core::Codec;
-use std::{
-    ffi::OsStr,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use fdconvert_storage::os;
+use std::path::{Path, PathBuf};
 
 /// The table of rows beside the images, if the tree alone does not describe the dataset.
 pub(crate) const ROWS: &str = "labels.jsonl";
@@ -44,7 +41,7 @@ pub(crate) fn promised(name: &[u8]) -> Option<Codec> {
 /// Returns true if a file of that name counts as an image.
 #[must_use]
 pub fn is_image_name(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| promised(name.as_bytes()).is_some())
+    path.file_name().is_some_and(|name| promised(name.as_encoded_bytes()).is_some())
 }
 
 /// Lists the image extensions, for messages.
@@ -67,7 +64,7 @@ pub(crate) fn is_hidden(name: &[u8]) -> bool {
 pub(crate) const MACOSX: &[u8] = b"__MACOSX";
 
 pub(crate) fn join(root: &Path, relative: &[u8]) -> PathBuf {
-    root.join(OsStr::from_bytes(relative))
+    root.join(os::path_of(relative))
 }
 
 /// Converts a relative path to a key: bytes that are not UTF-8, and the backslash itself, become
@@ -135,7 +132,12 @@ pub(crate) fn check_relative(path: &[u8]) -> Result<(), String> {
                     "has a part of {bytes} bytes; file names end at {MAX_NAME_BYTES}"
                 ));
             }
-            _ => {}
+            _ => {
+                if let Some(why) = os::unfit(part) {
+                    let part = String::from_utf8_lossy(part);
+                    return Err(format!("has a part `{part}`, which has {why}"));
+                }
+            }
         }
     }
     Ok(())

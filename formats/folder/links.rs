@@ -1,13 +1,10 @@
 //! Resolution of symbolic links.
 use fdconvert_core::{Error, Result};
+use fdconvert_storage::os::{TOO_MANY_LINKS, slashed};
 use std::{
     fs, io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
-
-/// ELOOP: links form a cycle.
-const TOO_MANY_LINKS: i32 = 40;
 
 /// Target of a link, after following all links on the way.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +31,7 @@ impl Target {
         let Some(metadata) = look(&target, fs::metadata(&target))? else {
             return Ok(Self::Nowhere);
         };
-        let path = target.into_os_string().as_bytes().to_vec();
+        let path = slashed(&target).into_owned();
         Ok(match metadata.is_dir() {
             true => Self::Folder(path),
             false => Self::File { path, is_regular: metadata.is_file() },

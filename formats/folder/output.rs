@@ -6,12 +6,11 @@ use crate::folder::{
 };
 use bytes::Bytes;
 use fdconvert_core::{Create, Error, Result, option};
-use fdconvert_storage::{Scratch, ScratchDir, create_new, partial_path, read_file};
+use fdconvert_storage::{Scratch, ScratchDir, create_new, os::symlink, partial_path, read_file};
 use std::{
     collections::{BTreeSet, HashSet},
     ffi::OsStr,
     fs, io,
-    os::unix::{ffi::OsStrExt, fs::symlink},
     path::{Path, PathBuf},
 };
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
@@ -188,9 +187,9 @@ impl Output {
             let kind = entry.file_type().map_err(Error::io("access", &target))?;
             let is_root = path.is_empty();
             let path = if is_root {
-                name.as_bytes().to_vec()
+                name.as_encoded_bytes().to_vec()
             } else {
-                [path, b"/", name.as_bytes()].concat()
+                [path, b"/", name.as_encoded_bytes()].concat()
             };
             if kind.is_dir() {
                 self.remove_stale(&target, &path)?;

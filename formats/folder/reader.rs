@@ -18,11 +18,10 @@ use fdconvert_core::{
     Ahead, Amount, Encoded, Error, Image, ImageHeader, Kind, Look, Provenance, Reader, Result,
     Sample, Source, SourceFacts, Value, option,
 };
-use fdconvert_storage::{Blob, read_file, read_start};
+use fdconvert_storage::{Blob, os, read_file, read_start};
 use std::{
     borrow::Cow,
     fs, io,
-    os::unix::fs::MetadataExt,
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
@@ -271,7 +270,7 @@ impl FolderReader {
         for path in paths {
             let path = join(&self.root, &path);
             let times = match fs::metadata(&path) {
-                Ok(metadata) => (metadata.mtime(), metadata.mtime_nsec()),
+                Ok(metadata) => os::modified(&metadata),
                 // Reading it fails, or skips it.
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => (i64::MIN, 0),
                 Err(cause) => return Err(Error::io("access", path)(cause)),

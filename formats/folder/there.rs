@@ -9,7 +9,6 @@ use fdconvert_storage::{ScratchDir, hash_file, read_file};
 use std::{
     ffi::OsStr,
     fs, io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -88,7 +87,7 @@ impl There {
             let kind = entry.file_type().map_err(Error::io("access", entry.path()))?;
             let name: &OsStr = &entry.file_name();
             let slash: &[u8] = if path.is_empty() { b"" } else { b"/" };
-            let path = [path, slash, name.as_bytes()].concat();
+            let path = [path, slash, name.as_encoded_bytes()].concat();
             if kind.is_dir() {
                 self.refuse_others_in(&entry.path(), &path, is_ours)?;
             } else if !is_ours(&path) {

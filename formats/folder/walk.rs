@@ -8,12 +8,10 @@ use crate::folder::{
     split_folders::split_of,
 };
 use fdconvert_core::{Error, Ignored, Result, option};
-use fdconvert_storage::place;
+use fdconvert_storage::{os, place};
 use std::{
     collections::BTreeSet,
-    ffi::OsStr,
     fs::{self, DirEntry},
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
 };
 
@@ -250,8 +248,8 @@ impl Walker<'_> {
         let folder = join(&self.root, &place.path);
         let mut names = Entries::default();
         if let Some(seen) = &mut self.seen {
-            let metadata = fs::metadata(&folder).map_err(Error::io("access", &folder))?;
-            if !seen.insert((metadata.dev(), metadata.ino())) {
+            let identity = os::identity_behind(&folder).map_err(Error::io("access", &folder))?;
+            if !seen.insert(identity) {
                 // Linked twice, or in a cycle.
                 self.ignored.repeats += 1;
                 return Ok(names);
@@ -260,7 +258,7 @@ impl Walker<'_> {
         for entry in fs::read_dir(&folder).map_err(Error::io("list", &folder))? {
             let entry = entry.map_err(Error::io("list", &folder))?;
             let name = entry.file_name();
-            let name = name.as_bytes();
+            let name = name.as_encoded_bytes();
             if is_hidden(name) {
                 self.ignored.hidden += 1;
             } else if name == MACOSX {
@@ -299,7 +297,7 @@ impl Walker<'_> {
         match target {
             Target::File { is_regular, .. } => Ok(self.judge_file(name, is_regular)),
             Target::Folder(target) => {
-                let target = PathBuf::from(OsStr::from_bytes(&target));
+                let target = os::path_of(&target).into_owned();
                 // Folders that were already listed are counted on their turn.
                 let is_new = !place.through_link && !place.real.starts_with(&target);
                 if self.seen.is_some() || is_new {

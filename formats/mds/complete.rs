@@ -12,7 +12,7 @@ use crate::shards::{
     manifest::{self, FileFacts, publish},
 };
 use fdconvert_core::{Complete, Error, Result};
-use fdconvert_storage::{fingerprint_hex as hex, remove_source_stamp, replace};
+use fdconvert_storage::{fingerprint_hex as hex, os::name_below, remove_source_stamp, replace};
 use std::path::PathBuf;
 
 pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
@@ -46,7 +46,7 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
     }
     let indexes: Vec<_> = indexes.iter().map(|(path, index)| (path, dumps(index))).collect();
     let files = indexes.iter().map(|(path, text)| {
-        let name = path.strip_prefix(request.out).unwrap_or(path).to_string_lossy();
+        let name = name_below(path, request.out).unwrap_or_else(|| path.to_string_lossy());
         FileFacts::new(name.into_owned(), text)
     });
     let mut manifest = Manifest {

@@ -21,6 +21,7 @@ use fdconvert_core::{
 };
 use fdconvert_storage::{
     Folders, SourceStamp, fingerprint_hex,
+    os::name_below,
     place::{exists, file_len, remove},
     refuse_link, remove_source_stamp,
 };
@@ -204,7 +205,7 @@ fn remove_manifest(out: &Path) -> Result<()> {
 pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
     let known: HashSet<String> = named(out)?.into_iter().collect();
     let mut leftovers = others(out, shards)?;
-    leftovers.retain(|path| !name_below(path, out).is_some_and(|name| known.contains(name)));
+    leftovers.retain(|path| !name_below(path, out).is_some_and(|name| known.contains(&*name)));
     Ok(leftovers)
 }
 
@@ -218,15 +219,11 @@ fn others(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
         let listed = list_if_there(&folder)?.into_iter().map(|(path, _)| path);
         others.extend(listed.filter(|path| {
             let Some(name) = name_below(path, out) else { return false };
-            let is_shard = parsed(name).is_some_and(|named| splits.contains(named.split));
-            is_shard && !ours.contains(name)
+            let is_shard = parsed(&name).is_some_and(|named| splits.contains(named.split));
+            is_shard && !ours.contains(&*name)
         }));
     }
     Ok(others)
-}
-
-fn name_below<'a>(path: &'a Path, out: &Path) -> Option<&'a str> {
-    path.strip_prefix(out).ok()?.to_str()
 }
 
 /// See [`Format::completed`](fdconvert_core::Format::completed).

@@ -22,15 +22,16 @@ use fdconvert_core::{
     ShardWriter, Skipped, Value, option,
 };
 use fdconvert_storage::{
-    Claim, Scratch, fingerprint_hex, has_partial, partial_path,
+    Claim, Scratch, fingerprint_hex, has_partial,
+    os::identity_at,
+    partial_path,
     place::{exists, is_url},
     refuse_foreign_partial, take_back, write_partial,
 };
 use sha2::{Digest, Sha256};
 use std::{
     ffi::OsString,
-    fs, mem,
-    os::unix::fs::MetadataExt,
+    mem,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -309,8 +310,7 @@ fn describe(out: &Path, bytes: &[u8], replaces: bool) -> Result<(PathBuf, (u64, 
 fn commit(file: Scratch, out: &Path, overwrite: bool, claim: Claim) -> Result<()> {
     let identity = file.identity();
     if let Err(error) = file.commit(out, overwrite) {
-        let named = fs::symlink_metadata(out);
-        if named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
+        if identity_at(out).is_ok_and(|named| named == identity) {
             // Only the sync of the folder failed: the same command finds the file complete.
             claim.leave();
         }

@@ -4,7 +4,6 @@ use fdconvert_storage::place::is_url;
 use std::{
     ffi::OsStr,
     fs,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -93,7 +92,7 @@ fn images_right_in(folder: &Path, enough: usize, below: &mut Vec<PathBuf>) -> us
     // A folder that cannot be listed is an error when it is opened.
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, kind) = (entry.file_name(), entry.file_type());
-        if name.as_bytes().starts_with(b".") || name.as_bytes().starts_with(b"__") {
+        if name.as_encoded_bytes().starts_with(b".") || name.as_encoded_bytes().starts_with(b"__") {
             continue;
         }
         if kind.is_ok_and(|kind| kind.is_dir()) {

@@ -2,7 +2,7 @@
 use fdconvert_core::{Error, Result};
 #[cfg(feature = "write")]
 use fdconvert_storage::{fingerprint_hex, place::is_url, read_if_there, replace};
-use fdconvert_storage::{place, seal_json, unseal_json};
+use fdconvert_storage::{os, place, seal_json, unseal_json};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -126,7 +126,8 @@ pub(crate) fn name_outside<'a>(mut names: impl Iterator<Item = &'a String>) -> O
 
 /// Returns true if a name refers to a file below its folder.
 pub(crate) fn is_below(name: &str) -> bool {
-    !name.contains('\0') && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
+    let is_name = |part| !matches!(part, "" | "." | "..") && os::unfit(part.as_bytes()).is_none();
+    !name.contains('\0') && name.split('/').all(is_name)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use crate::wds::{
 use fdconvert_core::{Complete, Error, Result, Shard, ShardSummary, option};
 use fdconvert_storage::{
     fingerprint_hex, make_folder, open_all,
+    os::name_below,
     place::{exists, file_len},
     read_file, remove_source_stamp, replace,
 };
@@ -190,8 +191,8 @@ fn sidecars(
 }
 
 fn facts_of(out: &Path, path: &Path, bytes: &[u8]) -> Result<FileFacts> {
-    let name = path.strip_prefix(out).ok().and_then(Path::to_str).ok_or_else(|| {
+    let name = name_below(path, out).ok_or_else(|| {
         Error::usage("output", format!("{} is outside of the dataset", path.display()))
     })?;
-    Ok(FileFacts::new(name.to_owned(), bytes))
+    Ok(FileFacts::new(name.into_owned(), bytes))
 }

@@ -13,7 +13,7 @@ use crate::wds::{
     outline::{Outline, each_sample},
 };
 use fdconvert_core::{Common, Edit, Error, LogEntry, NextShard, Result, Shard, Version};
-use fdconvert_storage::fingerprint_hex;
+use fdconvert_storage::{fingerprint_hex, os::name_below};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
@@ -217,8 +217,7 @@ impl Next<'_> {
             provenance: Some(&after.provenance),
         };
         for (path, bytes) in sidecars::files_of_all(&self.format.sidecars, &shards)? {
-            let name = path.strip_prefix(self.out).ok().and_then(Path::to_str);
-            let name = name.unwrap_or_default().to_owned();
+            let name = name_below(&path, self.out).unwrap_or_default().into_owned();
             stage_file(self.stage, &name, &bytes)?;
             facts.push(FileFacts::new(name, &bytes));
         }

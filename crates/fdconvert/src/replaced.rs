@@ -6,10 +6,9 @@
 //! everything is complete. So the file or the folder itself, together with these times, shows a
 //! replacement for every format.
 use fdconvert_core::Error;
-use fdconvert_storage::place;
+use fdconvert_storage::{os, place};
 use std::{
     fs,
-    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -20,7 +19,7 @@ pub(crate) struct AsOpened {
 }
 
 /// Device, number, length, and the time of the last change.
-type Seen = (u64, u64, u64, (i64, i64));
+type Seen = (os::Identity, u64, (i64, i64));
 
 impl AsOpened {
     /// Records the state of a dataset that will be opened.
@@ -51,5 +50,6 @@ impl AsOpened {
 /// Returns `None` for objects: stores refuse to give ranges of one that was written again.
 fn seen(dataset: &Path) -> Option<Seen> {
     let found = fs::metadata(dataset).ok()?;
-    Some((found.dev(), found.ino(), found.len(), (found.ctime(), found.ctime_nsec())))
+    let identity = os::identity_behind(dataset).ok()?;
+    Some((identity, found.len(), os::changed(&found)))
 }

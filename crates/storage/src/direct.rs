@@ -8,6 +8,7 @@
 mod aligned;
 mod mounts;
 
+use crate::os::FileExt as _;
 use aligned::open_direct;
 pub use aligned::{AlignedBuffer, DIRECT_ALIGNMENT};
 use bytes::Bytes;
@@ -16,7 +17,6 @@ use mounts::memory_file_system;
 use std::{
     fs::File,
     io::{self, ErrorKind},
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 

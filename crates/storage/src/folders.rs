@@ -1,15 +1,14 @@
 //! Folders of an output: created without following links, and synced in their parent.
-use crate::{SourceStamp, place::is_url};
+use crate::{SourceStamp, os, place::is_url};
 use fdconvert_core::{Error, Result};
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 /// An open folder, to be synced later.
 pub(crate) struct OpenFolder {
-    file: File,
+    folder: os::Folder,
     path: PathBuf,
 }
 
@@ -19,13 +18,13 @@ pub(crate) fn open_folder_of(path: &Path) -> Result<OpenFolder> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let file = File::open(path).map_err(Error::io("open the folder", path))?;
-    Ok(OpenFolder { file, path: path.to_path_buf() })
+    let folder = os::Folder::open(path).map_err(Error::io("open the folder", path))?;
+    Ok(OpenFolder { folder, path: path.to_path_buf() })
 }
 
 impl OpenFolder {
     pub(crate) fn sync(&self) -> Result<()> {
-        self.file.sync_all().map_err(Error::io("sync the folder", &self.path))
+        self.folder.sync().map_err(Error::io("sync the folder", &self.path))
     }
 }
 

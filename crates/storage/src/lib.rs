@@ -64,6 +64,7 @@ mod limit;
 mod lock;
 mod map;
 mod opening;
+pub mod os;
 mod parallel;
 pub mod place;
 mod read;

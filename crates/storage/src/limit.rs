@@ -6,7 +6,7 @@
 /// inherit it. Python does the same.
 pub fn fail_at_size_limit() {
     // SAFETY: ignoring a signal installs no handler, and nothing else in this workspace handles it.
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }

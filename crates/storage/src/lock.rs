@@ -1,6 +1,6 @@
 //! Locks that keep two runs from writing the same file.
+use crate::os::is_not_offered;
 use fdconvert_core::{Error, Result};
-use rustix::io::Errno;
 use std::{
     fs::{File, TryLockError},
     io,
@@ -34,27 +34,5 @@ pub(crate) fn hold(file: &File, path: &Path) -> Result<()> {
             }
             Err(TryLockError::Error(cause)) => Err(Error::io("lock", path)(cause)),
         };
-    }
-}
-
-/// NFS without its lock daemon returns ENOLCK.
-fn is_not_offered(cause: &io::Error) -> bool {
-    let errno = Errno::from_io_error(cause);
-    cause.kind() == io::ErrorKind::Unsupported
-        || matches!(errno, Some(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_locks_that_are_not_offered_are_done_without() {
-        for errno in [Errno::NOLCK, Errno::OPNOTSUPP, Errno::NOSYS] {
-            assert!(is_not_offered(&errno.into()), "{errno}");
-        }
-        for errno in [Errno::IO, Errno::WOULDBLOCK, Errno::STALE] {
-            assert!(!is_not_offered(&errno.into()), "{errno}");
-        }
     }
 }

@@ -1,4 +1,4 @@
-use crate::{opening, place::is_url, read_file, sigbus::Mapping};
+use crate::{opening, os::FileExt as _, place::is_url, read_file, sigbus::Mapping};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use memmap2::Mmap;
@@ -6,7 +6,6 @@ use std::{
     fmt,
     fs::File,
     io,
-    os::unix::fs::FileExt,
     path::Path,
     sync::{
         Arc,

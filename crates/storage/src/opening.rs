@@ -3,7 +3,7 @@ use std::{fs::File, io, path::Path};
 
 /// Opens a path that should be a file. Opening a pipe, which would normally block until a writer
 /// appears, returns at once, so that the caller can refuse it.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt};
     match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
@@ -13,7 +13,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(unix))]
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }

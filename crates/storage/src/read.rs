@@ -1,7 +1,7 @@
 use crate::{opening, place::is_url, store};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, option};
-#[cfg(feature = "write")]
+#[cfg(all(unix, feature = "write"))]
 use rustix::buffer::spare_capacity;
 use std::{
     fs::File,
@@ -69,7 +69,7 @@ fn first_bytes(file: File, len: u64) -> io::Result<Vec<u8>> {
     let n_bytes = usize::try_from(len).unwrap_or(0);
     let mut bytes = Vec::with_capacity(n_bytes);
     // Usually everything in one read: the loop below starts with 8 KiB.
-    #[cfg(feature = "write")]
+    #[cfg(all(unix, feature = "write"))]
     if n_bytes > 0 {
         rustix::io::retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)))?;
         bytes.truncate(n_bytes);

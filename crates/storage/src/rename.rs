@@ -1,11 +1,11 @@
 //! Renames a file to its final name.
-use crate::{place::is_url, store};
-use fdconvert_core::{Error, Result};
-use rustix::{
-    fs::{CWD, RenameFlags, renameat_with},
-    io::Errno,
+use crate::{
+    os::{is_pipe, is_socket, rename_new},
+    place::is_url,
+    store,
 };
-use std::{fs, io, os::unix::fs::FileTypeExt, path::Path};
+use fdconvert_core::{Error, Result};
+use std::{fs, io, path::Path};
 
 /// Replaces an existing file or link, but nothing else.
 pub(crate) fn replace(from: &Path, to: &Path) -> Result<()> {
@@ -15,16 +15,18 @@ pub(crate) fn replace(from: &Path, to: &Path) -> Result<()> {
 
 /// Fails if something has the name.
 pub(crate) fn keep(from: &Path, to: &Path) -> Result<()> {
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Ok(()) => Ok(()),
-        Err(Errno::EXIST) => Err(Error::exists("output", to)),
+    match rename_new(from, to) {
+        Some(Ok(())) => Ok(()),
+        Some(Err(cause)) if cause.kind() == io::ErrorKind::AlreadyExists => {
+            Err(Error::exists("output", to))
+        }
+        Some(Err(cause)) => Err(Error::io("rename into place", to)(cause)),
         // A file system that cannot do both atomically: check, then rename.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match fs::symlink_metadata(to) {
+        None => match fs::symlink_metadata(to) {
             Ok(_) => Err(Error::exists("output", to)),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => replace(from, to),
             Err(cause) => Err(Error::io("access", to)(cause)),
         },
-        Err(cause) => Err(Error::io("rename into place", to)(cause.into())),
     }
 }
 
@@ -45,8 +47,8 @@ pub fn refuse_unwritable(path: &Path) -> Result<()> {
         return Ok(());
     }
     let what = match kind {
-        _ if kind.is_fifo() => "a pipe",
-        _ if kind.is_socket() => "a socket",
+        _ if is_pipe(kind) => "a pipe",
+        _ if is_socket(kind) => "a socket",
         _ => "a device",
     };
     let what = format!("{} is {what}, which is not replaced; name another output", path.display());

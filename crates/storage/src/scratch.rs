@@ -3,6 +3,7 @@ use crate::{
     fault, fingerprint_hex,
     folders::open_folder_of,
     lock,
+    os::{self, FileExt as _, Identity, identity_at},
     place::{self, is_url},
     rename,
     store::{self, Upload},
@@ -11,12 +12,10 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
-use rustix::fs::OFlags;
 use std::{
     ffi::OsString,
-    fs::{self, File, Metadata, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -63,7 +62,7 @@ pub struct Scratch {
     path: PathBuf,
     existing: u64,
     /// Device and inode: another file may get its name later.
-    identity: (u64, u64),
+    identity: Identity,
     is_ours: AtomicBool,
     writeback: Mutex<Writeback>,
     /// The mark for an object.
@@ -73,15 +72,11 @@ pub struct Scratch {
 /// Mark of an object: the fingerprint of its run.
 type Mark = Option<String>;
 
-fn identity(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
-}
-
 /// Creates the file, or opens an existing one; the second value is true for a new file.
 fn create_or_open(path: &Path) -> Result<(File, bool)> {
     loop {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        os::not_following(options.read(true).write(true));
         match options.clone().create_new(true).open(path) {
             Ok(file) => return Ok((file, true)),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
@@ -128,12 +123,14 @@ impl Scratch {
         loop {
             let (file, created) = create_or_open(path)?;
             let held = file.metadata().map_err(Error::io("access", path))?;
+            let identity = os::identity(&file, &held).map_err(Error::io("access", path))?;
+            let n_names = os::n_names(&file, &held).map_err(Error::io("access", path))?;
             // From here on, drop removes a newly created file.
             let mut this = Self {
                 file,
                 path: path.to_path_buf(),
                 existing: held.len(),
-                identity: identity(&held),
+                identity,
                 is_ours: AtomicBool::new(created),
                 writeback: Mutex::default(),
                 away: None,
@@ -141,7 +138,7 @@ impl Scratch {
             if !held.is_file() {
                 return Err(refuse(path, "is not a regular file; move it away"));
             }
-            if held.nlink() > 1 {
+            if n_names > 1 {
                 return Err(refuse(path, "has another name as well (a hard link); remove it"));
             }
             if let Err(error) = lock::hold(&this.file, path) {
@@ -153,8 +150,8 @@ impl Scratch {
             }
             // Another run may have changed its size while holding it.
             let held = this.file.metadata().map_err(Error::io("access", path))?;
-            match fs::symlink_metadata(path) {
-                Ok(named) if identity(&named) == this.identity => {
+            match identity_at(path) {
+                Ok(named) if named == this.identity => {
                     this.existing = held.len();
                     return Ok(this);
                 }
@@ -369,7 +366,7 @@ impl Scratch {
 
     /// Returns device and inode of the file, which survive a rename.
     #[must_use]
-    pub fn identity(&self) -> (u64, u64) {
+    pub fn identity(&self) -> Identity {
         self.identity
     }
 }
@@ -391,9 +388,9 @@ impl Drop for Scratch {
         if !self.is_ours.load(Ordering::Relaxed) {
             return;
         }
-        let removed = match fs::symlink_metadata(&self.path) {
+        let removed = match identity_at(&self.path) {
             // The name may now belong to another file.
-            Ok(named) if identity(&named) != self.identity => return,
+            Ok(named) if named != self.identity => return,
             named => named.and_then(|_| fs::remove_file(&self.path)),
         };
         match removed {
@@ -407,13 +404,13 @@ impl Drop for Scratch {
 /// committed and takes back; other files of that name stay. Returns whether the file is gone: for
 /// an object always false.
 #[must_use]
-pub fn take_back(path: &Path, identity_of_ours: (u64, u64)) -> bool {
+pub fn take_back(path: &Path, identity_of_ours: Identity) -> bool {
     if is_url(path) {
         // Another run may have written an object of that name since. The claim stays for it.
         return false;
     }
-    match fs::symlink_metadata(path) {
-        Ok(named) if identity(&named) == identity_of_ours => fs::remove_file(path).is_ok(),
+    match identity_at(path) {
+        Ok(named) if named == identity_of_ours => fs::remove_file(path).is_ok(),
         Ok(_) => true,
         Err(cause) => cause.kind() == io::ErrorKind::NotFound,
     }

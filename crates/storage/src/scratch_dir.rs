@@ -114,16 +114,25 @@ impl ScratchDir {
         sync_files_below(&self.path)?;
         // Before the rename: steps that can fail without consequences come first.
         let above = open_folder_of(out)?;
-        fs::rename(&self.path, out).map_err(Error::io("rename into place", out))?;
-        if let Some(mark) = self.mark.take() {
-            mark.leave();
+        if cfg!(windows) {
+            // Which renames no folder with an open file in it. From here on, a failure leaves it
+            // to the next run.
+            self.release();
         }
+        fs::rename(&self.path, out).map_err(Error::io("rename into place", out))?;
+        self.release();
         above.sync()?;
         // Only now: a run killed in between leaves a finished folder with a mark that identifies
         // the run.
         let mark = out.join(MARK);
         // Not synced: a mark that reappears after a power loss is still correct.
         fs::remove_file(&mark).map_err(Error::io("remove", &mark))
+    }
+
+    fn release(&mut self) {
+        if let Some(mark) = self.mark.take() {
+            mark.leave();
+        }
     }
 
     /// Returns true if a run of that fingerprint renamed the folder `out` and was stopped before it
@@ -184,11 +193,13 @@ fn sync_files_below(folder: &Path) -> Result<()> {
         if kind.is_dir() {
             sync_files_below(&entry.path())?;
         } else if kind.is_file() {
-            let synced = fs::File::open(entry.path()).and_then(|file| file.sync_data());
+            // Windows syncs only what is open for writing.
+            let file = fs::File::options().write(true).open(entry.path());
+            let synced = file.and_then(|file| file.sync_data());
             synced.map_err(Error::io("sync", entry.path()))?;
         }
     }
-    let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
+    let synced = crate::os::Folder::open(folder).and_then(|folder| folder.sync());
     synced.map_err(Error::io("sync the folder", folder))
 }
 

@@ -1,7 +1,7 @@
 //! Comparison of two images, or of two folders.
 use fdconvert_core::Pixels;
 use sha2::{Digest, Sha256};
-use std::{collections::BTreeMap, fs, os::unix::ffi::OsStrExt, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 /// Differences between two images of the same shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,7 +58,7 @@ pub fn tree(root: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
         let before = files.len();
         for entry in fs::read_dir(path).unwrap() {
             let entry = entry.unwrap();
-            let name = [&prefix, entry.file_name().as_bytes()].concat();
+            let name = [&prefix, entry.file_name().as_encoded_bytes()].concat();
             add(&entry.path(), &name, files);
         }
         if files.len() == before && !name.is_empty() {

@@ -1,7 +1,7 @@
 //! All kinds of damage to a small dataset, one after the other.
+use fdconvert_storage::os::FileExt as _;
 use std::{
     fs::{self, OpenOptions},
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 

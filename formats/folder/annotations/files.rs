@@ -8,13 +8,11 @@ use crate::folder::{
     walk::{self, no_image},
 };
 use fdconvert_core::{Error, Ignored, Result, option};
-use fdconvert_storage::place::is_url;
+use fdconvert_storage::{os, place::is_url};
 use std::{
     borrow::Cow,
     collections::BTreeMap,
-    ffi::OsStr,
     fs,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -92,7 +90,7 @@ impl LabelFiles {
         for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
             let entry = entry.map_err(Error::io("list", folder))?;
             let name = entry.file_name();
-            let name = name.as_bytes();
+            let name = name.as_encoded_bytes();
             let kind = entry.file_type().map_err(Error::io("access", entry.path()))?;
             if is_hidden(name) {
                 continue;
@@ -119,7 +117,7 @@ impl LabelFiles {
         if depth == 0 {
             self.classes.sort_unstable();
             if let (true, Some(above)) = (self.classes.is_empty(), folder.parent()) {
-                let beside = CLASSES.map(|name| above.join(OsStr::from_bytes(name)));
+                let beside = CLASSES.map(|name| above.join(os::path_of(name)));
                 self.classes.extend(beside.into_iter().find(|file| file.is_file()));
             }
         }

@@ -10,13 +10,12 @@ use bytes::Bytes;
 use directory::Directory;
 use fdconvert_core::{Error, Ignored, Limits, MaxDecompressed, Result, option};
 use fdconvert_storage::{
-    map,
+    map, os,
     place::{self, Kind, is_url},
 };
 use rawzip::{CompressionMethod, ZipArchiveEntryWayfinder, ZipSliceArchive};
 use std::{
     fmt,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -140,7 +139,7 @@ impl Archive {
     pub(crate) fn member_of(&self, path: &Path) -> Option<Vec<u8>> {
         let member = path.strip_prefix(&self.path).ok()?;
         let below = self.wrapping.as_ref().and_then(|folder| member.strip_prefix(folder).ok());
-        Some(below.unwrap_or(member).as_os_str().as_bytes().to_vec())
+        Some(os::slashed(below.unwrap_or(member)).into_owned())
     }
 
     /// The bytes of a member, checked against its checksum; `None` if there is no member of that

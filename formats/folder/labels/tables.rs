@@ -6,7 +6,6 @@ use fdconvert_core::{Error, Result};
 use fdconvert_storage::read_file;
 use std::{
     fs,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -81,7 +80,7 @@ fn folders_in(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut folders = Vec::new();
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let entry = entry.map_err(Error::io("list", folder))?;
-        let name = entry.file_name().as_bytes().to_vec();
+        let name = entry.file_name().as_encoded_bytes().to_vec();
         // A link may lead to a folder.
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
         if !is_file && !name.starts_with(b".") && entry.path().is_dir() {

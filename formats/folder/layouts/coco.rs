@@ -10,9 +10,9 @@ use crate::folder::{
     names::{Files, settle},
 };
 use fdconvert_core::{Error, Result, split_of_file, split_of_folder};
+use fdconvert_storage::os;
 use std::{
     collections::BTreeSet,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -111,7 +111,7 @@ pub(super) fn open(recognised: &Recognised, how: &Folder) -> Result<Opened> {
             annotated.remarks.extend(settle(&mut annotated.table.paths, &files)?);
         }
         if let Some(inner) = inner.filter(|inner| !inner.as_os_str().is_empty()) {
-            let prefix = [inner.as_os_str().as_bytes(), b"/"].concat();
+            let prefix = [&*os::slashed(inner), b"/"].concat();
             for path in &mut annotated.table.paths {
                 *path = [&prefix, &**path].concat().into();
             }

@@ -12,9 +12,7 @@ use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, objects::F
 use fdconvert_storage::read_file;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ffi::OsStr,
     fs,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 use xxhash_rust::xxh3::Xxh3Default;
@@ -71,7 +69,7 @@ fn descend(
     for entry in fs::read_dir(at).map_err(Error::io("list", at))? {
         let entry = entry.map_err(Error::io("list", at))?;
         let name = entry.file_name();
-        let name = name.as_bytes();
+        let name = name.as_encoded_bytes();
         let kind = entry.file_type().map_err(Error::io("access", entry.path()))?;
         if is_hidden(name) {
             continue;
@@ -235,6 +233,6 @@ fn inside(folder: &[u8], written: &str) -> Option<Vec<u8>> {
         }
     }
     let path = parts.join(&b'/');
-    let is_absolute = Path::new(OsStr::from_bytes(written.as_bytes())).is_absolute();
+    let is_absolute = Path::new(&written).has_root();
     (!is_absolute && check_relative(&path).is_ok()).then_some(path)
 }

@@ -4,7 +4,6 @@ use fdconvert_core::{Error, Result};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -36,10 +35,10 @@ impl Names {
         for entry in fs::read_dir(root).map_err(Error::io("list", root))? {
             let entry = entry.map_err(Error::io("list", root))?;
             let name = entry.file_name();
-            if is_hidden(name.as_bytes()) {
+            if is_hidden(name.as_encoded_bytes()) {
                 continue;
             }
-            if promised(name.as_bytes()).is_some() {
+            if promised(name.as_encoded_bytes()).is_some() {
                 names.has_images = true;
                 continue;
             }

@@ -1,13 +1,7 @@
 //! Aligned memory, and the flag for reads that need it.
 
 use bytes::Bytes;
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    ops::Range,
-    os::unix::fs::{FileExt, OpenOptionsExt},
-    path::Path,
-};
+use std::{fs::File, io, ops::Range, path::Path};
 
 /// Alignment of addresses, offsets and lengths for O_DIRECT, in bytes. Disks with sectors of 512
 /// bytes need less; none in use needs more.
@@ -16,6 +10,7 @@ pub const DIRECT_ALIGNMENT: usize = 4096;
 /// The flag from `asm/fcntl.h` of the Linux architectures that differ, and from
 /// `asm-generic/fcntl.h` for all others. `None` if it would be a guess, or if the system uses
 /// another mechanism.
+#[cfg(unix)]
 const O_DIRECT: Option<i32> = if !cfg!(any(target_os = "linux", target_os = "android")) {
     None
 } else if cfg!(any(target_arch = "arm", target_arch = "aarch64")) {
@@ -35,12 +30,22 @@ const O_DIRECT: Option<i32> = if !cfg!(any(target_os = "linux", target_os = "and
 };
 
 /// Opens with O_DIRECT and reads a block; the error is `None` if the flag does not exist.
+#[cfg(unix)]
 pub(super) fn open_direct(path: &Path) -> Result<File, Option<io::Error>> {
+    use std::{
+        fs::OpenOptions,
+        os::unix::fs::{FileExt, OpenOptionsExt},
+    };
     let flag = O_DIRECT.ok_or(None)?;
     let file = OpenOptions::new().read(true).custom_flags(flag).open(path).map_err(Some)?;
     let mut buffer = AlignedBuffer::new(DIRECT_ALIGNMENT);
     file.read_at(buffer.bytes_mut(), 0).map_err(Some)?;
     Ok(file)
+}
+
+#[cfg(not(unix))]
+pub(super) fn open_direct(_path: &Path) -> Result<File, Option<io::Error>> {
+    Err(None)
 }
 
 /// Aligned memory without unsafe code: an oversized vector with an aligned start inside.

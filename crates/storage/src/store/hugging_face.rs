@@ -1,5 +1,6 @@
 //! Datasets of Hugging Face: reads files by plain HTTP, and lists them by its API
 //! (<https://huggingface.co/docs/hub/api>).
+use crate::os;
 use crate::place::Kind;
 use crate::store::{
     client::Client,
@@ -53,7 +54,7 @@ fn headers() -> Option<HeaderMap> {
 fn token() -> Option<String> {
     let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let file = || {
-        let home = || Some(PathBuf::from(variable("HOME")?).join(".cache/huggingface"));
+        let home = || Some(PathBuf::from(variable(os::HOME)?).join(".cache/huggingface"));
         let path = match variable("HF_TOKEN_PATH") {
             Some(path) => path.into(),
             None => variable("HF_HOME").map(PathBuf::from).or_else(home)?.join("token"),

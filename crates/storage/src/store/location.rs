@@ -1,5 +1,5 @@
 //! Parses URLs into a store and a key.
-use crate::store::address::is_name;
+use crate::{os, store::address::is_name};
 use fdconvert_core::{Error, Result};
 use object_store::path::Path as Key;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,9 @@ impl Location {
     pub(crate) fn parse(path: &Path) -> Result<Self> {
         let refuse = |what: String| Error::usage("location", what);
         let shown = path.display();
-        let text = path.to_str().ok_or_else(|| refuse(format!("{shown} is not UTF-8")))?;
+        // Joined as paths are, which on Windows takes a backslash.
+        let text = os::slashed(path);
+        let text = str::from_utf8(&text).map_err(|_| refuse(format!("{shown} is not UTF-8")))?;
         let (start, scheme) = scheme_of(path)
             .ok_or_else(|| refuse(format!("{shown} must begin with one of {}", known())))?;
         let rest = text.get(start.len()..).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! Reads the files of `aws configure`: `~/.aws/credentials` and `~/.aws/config`, like the AWS
 //! command. `object_store` supports the environment and the machine's role, but not these files.
+use crate::os;
 use configparser::ini::Ini;
 use std::path::PathBuf;
 
@@ -17,7 +18,7 @@ const NAMES: &[(&str, &str)] = &[
 pub(crate) fn options(variable: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let profile = variable("AWS_PROFILE").unwrap_or_else(|| "default".into());
     let file = |name: &str, default: &str| {
-        let home = || variable("HOME").map(|home| PathBuf::from(home).join(".aws").join(default));
+        let home = || variable(os::HOME).map(|home| PathBuf::from(home).join(".aws").join(default));
         let mut ini = Ini::new_cs();
         ini.load(variable(name).map(PathBuf::from).or_else(home)?).ok()?;
         Some(ini)
@@ -40,6 +41,7 @@ pub(crate) fn options(variable: impl Fn(&str) -> Option<String>) -> Vec<(String,
 #[cfg(test)]
 mod tests {
     use super::options;
+    use crate::os;
     use std::fs;
 
     #[test]
@@ -56,7 +58,7 @@ mod tests {
         let path = home.path().to_str().unwrap().to_owned();
         let of = |profile: Option<&str>| {
             let found = options(|name| match name {
-                "HOME" => Some(path.clone()),
+                os::HOME => Some(path.clone()),
                 "AWS_PROFILE" => profile.map(Into::into),
                 _ => None,
             });

@@ -1,11 +1,11 @@
 use super::{Profile, bench::Bench};
 use crate::{damage::files_below, fixtures};
 use fdconvert_core::{FieldSpec, Format, Look, Schema};
+use fdconvert_storage::os::FileExt as _;
 use std::{
     cell::Cell,
     collections::BTreeSet,
     fs::{self, File, OpenOptions},
-    os::unix::fs::FileExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
 };

@@ -1,6 +1,7 @@
 use super::{Profile, bench::Bench};
 use fdconvert_core::{Error, Format, Reader, Value};
-use std::{fs::File, os::unix::fs::FileExt};
+use fdconvert_storage::os::FileExt as _;
+use std::fs::File;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Groups contain every sample once, and the file reported for the bytes of an image contains

@@ -1,12 +1,12 @@
 //! The part of HTTP/1.1 that a store needs.
 use chrono::{DateTime, Utc};
+use fdconvert_storage::os::identity;
 use std::{
     collections::BTreeMap,
     fs,
     io::{BufRead, Read as _, Write as _},
     net::TcpStream,
     ops::Range,
-    os::unix::fs::MetadataExt as _,
     path::Path,
     time::UNIX_EPOCH,
 };
@@ -78,13 +78,15 @@ pub(super) fn modified(file: &fs::Metadata) -> DateTime<Utc> {
 }
 
 pub(super) fn tag_of(path: &Path) -> Option<String> {
-    Some(tag(&fs::metadata(path).ok()?))
+    let file = fs::File::open(path).ok()?;
+    Some(tag(&file, &file.metadata().ok()?))
 }
 
-fn tag(metadata: &fs::Metadata) -> String {
+fn tag(file: &fs::File, metadata: &fs::Metadata) -> String {
     let modified = metadata.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
     // The clock of files may stand still for milliseconds, but a new file has another inode.
-    let stamp = [metadata.len(), modified.as_nanos() as u64, metadata.ino()];
+    let (_, number) = identity(file, metadata).unwrap();
+    let stamp = [metadata.len(), modified.as_nanos() as u64, number];
     format!("\"{:016x}\"", xxh3_64(&stamp.map(u64::to_le_bytes).concat()))
 }
 
@@ -121,7 +123,7 @@ pub(super) fn file(root: &Path, request: &Request, attributes: Vec<(String, Stri
     let Ok(mut file) = fs::File::open(&path) else { return Response::plain(404, "NoSuchKey") };
     let metadata = file.metadata().unwrap();
     // From the open file, because the name may belong to another by now.
-    let tag = tag(&metadata);
+    let tag = tag(&file, &metadata);
     if request.headers.get("if-match").is_some_and(|wanted| *wanted != tag) {
         return Response::plain(412, "PreconditionFailed");
     }

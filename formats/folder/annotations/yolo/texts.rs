@@ -9,7 +9,6 @@ use fdconvert_core::{Error, Result};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
-    os::unix::ffi::OsStrExt,
     path::Path,
 };
 
@@ -47,7 +46,7 @@ impl Texts {
             };
             for entry in entries {
                 let name = entry.map_err(Error::io("list", &place))?.file_name();
-                let name = name.as_bytes();
+                let name = name.as_encoded_bytes();
                 let path = [folder, name].concat();
                 let is_label = name.ends_with(b".txt") && name != b"classes.txt";
                 if is_label && !name.starts_with(b".") && !lists.contains(&path) {
