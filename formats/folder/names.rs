@@ -34,8 +34,10 @@ pub(crate) fn listed(name: &str) -> Result<Box<[u8]>, String> {
                 .into(),
         );
     }
-    check_relative(bytes)?;
-    Ok(bytes.into())
+    // Where no file can have a backslash in its name, it is another slash.
+    let path = if cfg!(windows) { &*slashed } else { bytes };
+    check_relative(path)?;
+    Ok(path.into())
 }
 
 /// Normalises accented letters to one character each, as most systems write them; macOS may have

@@ -67,14 +67,14 @@ pub(crate) fn backoff(tries: u32) -> Duration {
 /// Returns true if the same read may succeed later, as after errors of networks and busy disks.
 /// Damage does not heal.
 pub(crate) fn may_pass(error: &Error) -> bool {
-    /// Linux's "Input/output error" and "stale file handle", for which Rust has no kind.
-    const EIO: i32 = 5;
-    const ESTALE: i32 = 116;
+    /// "Input/output error", for which Rust has no kind; Windows has another error of that number.
+    const EIO: Option<i32> = if cfg!(unix) { Some(5) } else { None };
     let Error::Io { source, .. } = error else { return false };
-    matches!(source.raw_os_error(), Some(EIO | ESTALE))
+    (EIO.is_some() && source.raw_os_error() == EIO)
         || matches!(
             source.kind(),
             io::ErrorKind::TimedOut
+                | io::ErrorKind::StaleNetworkFileHandle
                 | io::ErrorKind::Interrupted
                 | io::ErrorKind::WouldBlock
                 | io::ErrorKind::ConnectionReset
@@ -188,6 +188,7 @@ mod tests {
         let io = |kind| Error::io("read", "x")(io::Error::from(kind));
         assert!(may_pass(&io(io::ErrorKind::TimedOut)));
         assert!(may_pass(&Error::io("read", "x")(io::Error::from_raw_os_error(5))));
+        assert!(may_pass(&io(io::ErrorKind::StaleNetworkFileHandle)));
         assert!(!may_pass(&io(io::ErrorKind::NotFound)));
         assert!(!may_pass(&Error::sample("x", "broken")));
         let failures = Failures { max: 3, max_share: 0.01, ..Failures::default() };

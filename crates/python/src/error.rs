@@ -21,10 +21,11 @@ pub(crate) fn raise_spelled(error: &Error, spell: impl Fn(&OptionRef) -> String)
         && let Some(number) = source.raw_os_error()
     {
         // Python chooses the subclass by the number: FileNotFoundError, PermissionError. It
-        // composes the text as for its own calls.
+        // composes the text as for its own calls. Of the two numbers Windows takes its own, which
+        // is the last; others ignore that.
         let why = source.to_string();
         let why = why.split(" (os error").next().unwrap_or_default().to_owned();
-        return PyOSError::new_err((number, why, path.clone().into_os_string()));
+        return PyOSError::new_err((number, why, path.clone().into_os_string(), number));
     }
     let message = error.spelled(spell);
     if let Error::Device { .. } = error {
