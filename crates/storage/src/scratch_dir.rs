@@ -303,7 +303,7 @@ mod tests {
         // A link to a folder is not followed.
         let linked = folder.path().join("linked");
         fs::create_dir(folder.path().join("empty")).unwrap();
-        std::os::unix::fs::symlink(folder.path().join("empty"), partial_path(&linked)).unwrap();
+        crate::os::symlink(folder.path().join("empty"), partial_path(&linked)).unwrap();
         assert!(ScratchDir::open(&linked, [2; 16], true).is_err());
         // Killed after the rename.
         let named = folder.path().join("named");

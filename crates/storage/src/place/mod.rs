@@ -299,9 +299,9 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         fs::write(path("b"), b"xyz").unwrap();
         fs::create_dir(path("a")).unwrap();
-        std::os::unix::fs::symlink("nowhere", path("c")).unwrap();
-        std::os::unix::fs::symlink("b", path("d")).unwrap();
-        std::os::unix::fs::symlink("e", path("e")).unwrap();
+        crate::os::symlink("nowhere", path("c")).unwrap();
+        crate::os::symlink("b", path("d")).unwrap();
+        crate::os::symlink("e", path("e")).unwrap();
         let file = Kind::File;
         let entries = [(path("a"), Kind::Folder), (path("b"), file), (path("d"), file)];
         assert_eq!(list(folder.path()).unwrap(), entries);

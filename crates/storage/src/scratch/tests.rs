@@ -68,10 +68,10 @@ fn links_are_neither_followed_nor_written_through() {
         }
         assert_eq!(fs::read(&victim).unwrap(), b"precious");
     };
-    std::os::unix::fs::symlink(&victim, &path).unwrap();
+    os::symlink(&victim, &path).unwrap();
     refused();
     fs::remove_file(&path).unwrap();
-    std::os::unix::fs::symlink(folder.path().join("missing"), &path).unwrap();
+    os::symlink(folder.path().join("missing"), &path).unwrap();
     refused();
     assert!(!folder.path().join("missing").exists());
     fs::remove_file(&path).unwrap();
