@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help stores setup demo test readers aarch64 servers standalone package toy python view view-large peers guide site release nightly check test-light lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
+.PHONY: help stores setup demo test readers aarch64 servers standalone package toy python view view-large peers guide site release nightly check test-light lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate platforms miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs, and for the lints also with a command without stores. The other packages
@@ -149,6 +149,10 @@ bench: setup ## Run the benchmarks.
 gate: ## Compare instructions of hot paths with those of a commit: make gate BASE=HEAD~3
 	@scripts/setup.sh --gate
 	scripts/gate.sh
+
+platforms: ## Check that the command and the Python package compile for macOS and Windows (needs pip).
+	@scripts/setup.sh --platforms
+	scripts/check-platforms.sh
 
 miri: ## Run the portable samplers under Miri (needs a nightly toolchain with it).
 	$(CARGO) +nightly miri test --package fdconvert-fractal --test miri

@@ -2,8 +2,8 @@
 # Makes sure that what Cargo cannot build is there: a C compiler, cmake and nasm, which
 # libjpeg-turbo is built with, and the C++ compiler that the GPU's kernels are tested with on the
 # CPU and that libFuzzer needs. `--python` adds what the environment of the Python package's tests
-# is made with, `--gate` valgrind, which counts instructions for `make gate`, and `--aarch64` what
-# builds for that processor and emulates it.
+# is made with, `--gate` valgrind, which counts instructions for `make gate`, `--aarch64` what
+# builds for that processor and emulates it, and `--platforms` the C compilers for Windows.
 # Installs with apt-get where that works without asking for a password; elsewhere it says what
 # to install. Prints nothing when nothing is missing.
 set -euo pipefail
@@ -14,7 +14,11 @@ for option in "$@"; do
     --python) tools+=(python3 ensurepip) ;;
     --gate) tools+=(valgrind) ;;
     --aarch64) tools+=(aarch64-linux-gnu-gcc qemu-aarch64-static) ;;
-    *) echo "setup: unknown option $option; there are --python, --gate and --aarch64" >&2; exit 2 ;;
+    --platforms) tools+=(python3 ensurepip x86_64-w64-mingw32-gcc x86_64-w64-mingw32-g++) ;;
+    *)
+      echo "setup: unknown option $option; there are --python, --gate, --aarch64 and --platforms" >&2
+      exit 2
+      ;;
   esac
 done
 
@@ -41,6 +45,8 @@ missing_packages() {
       ensurepip) echo python3-venv ;;
       aarch64-linux-gnu-gcc) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
       qemu-aarch64-static) echo qemu-user-static ;;
+      x86_64-w64-mingw32-gcc) echo gcc-mingw-w64-x86-64 ;;
+      x86_64-w64-mingw32-g++) echo g++-mingw-w64-x86-64 ;;
       *) echo "$tool" ;;
     esac
   done
