@@ -27,7 +27,12 @@ mod stores;
 mod transform;
 mod writer;
 
-#[pyo3::pymodule]
+// Interpreters without the GIL need not switch it on. Statics and interior state are thread-locals,
+// atomics, and mutexes, which are waited for with the interpreter released, or held for short work that
+// calls nothing of Python. Classes are frozen, but for the writer, whose borrows PyO3 checks: the
+// package's own lock keeps threads apart there. A program that writes to an array while another thread
+// reads it has a race, as with NumPy's arrays.
+#[pyo3::pymodule(gil_used = false)]
 mod _fdconvert {
     #[pymodule_export]
     use crate::{
