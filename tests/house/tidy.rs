@@ -91,6 +91,20 @@ fn manifests_inherit() {
 }
 
 #[test]
+fn packages_of_others_have_the_version_of_the_workspace() {
+    let manifest = read(&path("Cargo.toml"));
+    let (_, version) = manifest.split_once("[workspace.package]\nversion = \"").unwrap();
+    let version = version.split('"').next().unwrap();
+    let lines = [
+        ("CITATION.cff", format!("version: {version}")),
+        ("packaging/conda/recipe.yaml", format!("  version: \"{version}\"")),
+    ];
+    for (file, line) in lines {
+        assert!(read(&path(file)).lines().any(|it| it == line), "{file}: no line `{line}`");
+    }
+}
+
+#[test]
 fn markdown_has_no_trailing_whitespace() {
     const FOLDERS: [&str; 8] =
         ["benches", "crates", "docs", "examples", "formats", "fuzz", "tests", "xtask"];
