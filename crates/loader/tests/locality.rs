@@ -429,7 +429,7 @@ fn machines_own_samples_together() {
     assert!(roots.iter().map(copies).all(|n| n <= 1000), "each keeps its own");
 }
 
-/// The table of the guide, `docs/guide/loader.md`: reads on all ranks in each epoch.
+/// The table of the guide, `docs/guide/rank-caches.md`: reads on all ranks in each epoch.
 #[test]
 fn reads_are_as_in_the_guide() {
     let all = budget(&Groups::new(&[8192]), 1.1);
@@ -448,7 +448,7 @@ fn reads_are_as_in_the_guide() {
             table.push((size, way, ranks.reads(4)));
         }
     }
-    let guide = std::fs::read_to_string("../../docs/guide/loader.md").unwrap();
+    let guide = std::fs::read_to_string("../../docs/guide/rank-caches.md").unwrap();
     let line = |(size, way, reads): (u32, &str, Vec<usize>)| {
         let reads: Vec<String> = reads.iter().map(ToString::to_string).collect();
         format!("| {size} | {way} | {} |\n", reads.join(" | "))
