@@ -59,8 +59,10 @@ def main() -> None:
             print(f"epoch {epoch} step {step}: samples {batch.samples.tolist()}, loss {loss:.6f}", flush=True)
             # Two folders in turn, so that one is complete at any time.
             accelerator.save_state(folder := f"accelerate.{step % 2}")
-            LATEST.with_suffix(".new").write_text(folder)
-            LATEST.with_suffix(".new").replace(LATEST)
+            if accelerator.is_main_process:
+                LATEST.with_suffix(".new").write_text(folder)
+                LATEST.with_suffix(".new").replace(LATEST)
+            accelerator.wait_for_everyone()
             if step == args.stop_after:
                 os.kill(os.getpid(), signal.SIGKILL)
 
