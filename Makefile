@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help stores setup demo test readers aarch64 servers standalone package toy python view view-large peers guide site release nightly check test-light lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate platforms miri sanitize fuzz ptx kernels campaign
+.PHONY: help stores setup demo test readers aarch64 servers standalone package toy python trainers view view-large peers guide site release nightly check test-light lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate platforms miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs, and for the lints also with a command without stores. The other packages
@@ -84,6 +84,9 @@ format: ## Format the code.
 python: setup ## Build the Python package, run its tests, check its stubs (needs pip).
 	@scripts/setup.sh --python
 	scripts/check-python.sh
+
+trainers: ## Run the programs of examples/trainers, killed and resumed, after make python (needs pip; 4 GB).
+	scripts/check-trainers.sh
 
 view: ## Check the viewer's page: its types, its build, and in a browser what it does (needs npm).
 	scripts/check-view.sh

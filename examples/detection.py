@@ -8,9 +8,9 @@ The photos are resized as torchvision's references do, with a short side of 160 
 a list of tensors; their boxes follow, and are targets as torchvision wants them.
 """
 
+import argparse
 import json
 import random
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from fdconvert import transforms as T
 
 PHOTOS = Path(__file__).parents[1] / "tests" / "fixtures" / "kodak"
 CATEGORIES = ["one", "two"]
-N_STEPS = 10
 
 
 def sample_dataset(folder: Path) -> Path:
@@ -48,8 +47,13 @@ def sample_dataset(folder: Path) -> Path:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dataset", nargs="?", type=Path)
+    parser.add_argument("--steps", type=int, default=10)
+    args = parser.parse_args()
+
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(sys.argv[1]) if len(sys.argv) > 1 else sample_dataset(Path(folder))
+        path = args.dataset or sample_dataset(Path(folder))
         torch.manual_seed(0)
         loader = fdconvert.Loader(
             path,
@@ -70,7 +74,7 @@ def main() -> None:
         )
         optimizer = torch.optim.SGD(model.parameters(), lr=0.005, momentum=0.9)
         step = 0
-        while step < N_STEPS:
+        while step < args.steps:
             for images, _, fields in loader:
                 losses = model(images, fields["objects"].to_torchvision())
                 loss = sum(losses.values())
@@ -80,7 +84,7 @@ def main() -> None:
                 step += 1
                 shapes = ", ".join(f"{image.shape[2]}x{image.shape[1]}" for image in images)
                 print(f"step {step}: loss {loss.detach().item():.3f} of images of {shapes}")
-                if step == N_STEPS:
+                if step == args.steps:
                     break
 
 

@@ -63,9 +63,8 @@ def main() -> None:
     )
     batches = fd.TorchIterable(args.dataset, 4, seed=7, transform=T.imagenet_train(64))
     torch.manual_seed(0)
-    config = ResNetConfig(
-        embedding_size=16, hidden_sizes=[16], depths=[1], layer_type="basic", num_labels=len(batches.loader.classes or [])
-    )
+    n_classes = len(batches.loader.classes or [])
+    config = ResNetConfig(embedding_size=16, hidden_sizes=[16], depths=[1], layer_type="basic", num_labels=n_classes)
     checkpoint = get_last_checkpoint("trainer") if Path("trainer").exists() else None
     if checkpoint is not None:
         batches.load_state_dict(torch.load(f"{checkpoint}/loader.pt"))

@@ -23,7 +23,8 @@ from ultralytics import YOLO
 import fdconvert as fd
 from fdconvert.ultralytics import DetectionTrainer
 
-LAST = Path("runs/detect/yolo/weights/last.pt")
+RUNS = Path("runs").absolute()
+LAST = RUNS / "yolo/weights/last.pt"
 
 
 def make_data(photos: Path, data: Path) -> None:
@@ -79,6 +80,7 @@ def main() -> None:
         amp=False,
         plots=False,
         device="cpu",
+        project=str(RUNS),
         name="yolo",
         exist_ok=True,
     )

@@ -20,8 +20,9 @@ A path may also be a store's URL as a string (``s3://``, ``gs://``, ``az://``, `
 
 ``fdconvert.torch`` has the loader with the arguments of torch's ``DataLoader``, and torchvision's
 transforms; only it, and ``TorchIterable`` in it, need torch.
-``fdconvert.ray`` packs on a Ray cluster; only it needs Ray. ``python -m fdconvert`` is the command
-line.
+``fdconvert.ray`` packs on a Ray cluster; only it needs Ray. ``fdconvert.timm`` takes the arguments of
+timm's ``create_loader``, and ``fdconvert.ultralytics`` has the loader in Ultralytics' trainer; only
+the latter needs Ultralytics. ``python -m fdconvert`` is the command line.
 """
 
 from typing import TYPE_CHECKING

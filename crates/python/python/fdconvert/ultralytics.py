@@ -30,7 +30,7 @@ _OF_SEVERAL_IMAGES = ("mosaic", "mixup", "cutmix", "copy_paste")
 """Augmentations that make one image of several, which the loader does not have for boxes."""
 
 
-class DetectionTrainer(_DetectionTrainer):
+class DetectionTrainer(_DetectionTrainer):  # type: ignore[misc]  # Ultralytics is not typed.
     """Ultralytics' trainer for detection, with batches of ``Loader``.
 
     Each epoch has the batches that its number and ``seed`` say, on one GPU and on several. Override
