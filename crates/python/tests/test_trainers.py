@@ -1,5 +1,6 @@
 """The programs of examples/trainers: killed in an epoch and resumed, they have the batches of a whole run."""
 
+import importlib.util
 import json
 import os
 import re
@@ -70,6 +71,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def needs(*modules: str) -> None:
+    """Skip a test of a program, without importing what it needs."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
+
+
 def run(program: Program, folder: Path, data: Path, *arguments: str, n_processes: int = 0) -> tuple[int, Steps]:
     """Run a program in a folder; return how it ended, and what it said of each step."""
     folder.mkdir(exist_ok=True)
@@ -95,8 +103,7 @@ def run(program: Program, folder: Path, data: Path, *arguments: str, n_processes
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 def test_killed_and_resumed(program: Program, data: Path, tmp_path: Path) -> None:
-    for module in program.needs:
-        pytest.importorskip(module)
+    needs(*program.needs)
     _, whole = run(program, tmp_path / "whole", data)
     steps = {(epoch, step) for epoch, step, _ in whole}
     assert steps == {((step - 1) // 3, step) for step in range(1, N_STEPS + 1)}
@@ -112,8 +119,8 @@ def test_killed_and_resumed(program: Program, data: Path, tmp_path: Path) -> Non
 
 
 def test_another_number_of_processes(data: Path, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
     program = PROGRAMS[0]
+    needs(*program.needs)
 
     def samples(steps: Steps) -> dict[int, set[int]]:
         found: dict[int, set[int]] = {}
@@ -133,8 +140,7 @@ def test_another_number_of_processes(data: Path, tmp_path: Path) -> None:
 
 
 def test_detection(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    pytest.importorskip("torchvision")
+    needs("torch", "torchvision", "PIL")
     command = [sys.executable, str(EXAMPLES / "detection.py"), "--steps", "2"]
     said = [subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout for _ in range(2)]
     assert said[0] == said[1] and said[0].count("loss") == 2 and "nan" not in said[0]
