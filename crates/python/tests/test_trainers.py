@@ -1,6 +1,7 @@
 """The programs of examples/trainers: killed in an epoch and resumed, they have the batches of a whole run."""
 
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -207,6 +208,14 @@ class TestTimm:
         theirs = timm.data.create_transform((3, 64, 64), crop_pct=0.9, interpolation="bilinear")
         for row, photo in zip(images, sorted(data.glob("photos/*/*.jpg")), strict=True):
             assert (row - theirs(image.open(photo))).abs().mean() < 0.05
+
+    def test_all_arguments_of_timm(self, data: Path) -> None:
+        pytest.importorskip("torch")
+        timm = pytest.importorskip("timm")
+        parameters = inspect.signature(timm.data.create_loader).parameters.values()
+        defaults = {it.name: it.default for it in parameters if it.default is not it.empty}
+        ((images, _), *rest) = create_loader(data / "train.beton", 64, 4, **defaults | {"use_prefetcher": False})
+        assert images.shape == (4, 3, 64, 64) and len(rest) == 2
 
     def test_timm_is_not_imported(self) -> None:
         program = "import sys, fdconvert.timm; assert not {'timm', 'torch', 'numpy'} & set(sys.modules)"

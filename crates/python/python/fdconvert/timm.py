@@ -42,6 +42,7 @@ _FIXED: dict[str, tuple[Any, ...]] = {
     "fp16": (False,),
     "tf_preprocessing": (False,),
     "input_size_choices": (None,),
+    "num_batches": (None,),
 }
 """Arguments of timm that the loader has with these values alone."""
 
@@ -69,8 +70,8 @@ def create_loader(
 
     Training shuffles and drops the last, incomplete batch. Ranks are those of ``torch.distributed``.
     """
-    for name in _OF_PROCESSES:
-        arguments.pop(name, None)
+    # Those of batches are for `input_size_choices`.
+    arguments = {it: arguments[it] for it in arguments if it not in _OF_PROCESSES and not it.startswith("batch_")}
     transform = create_transform(input_size, is_training, img_dtype=img_dtype, **arguments)
     return Loader(
         dataset,
