@@ -44,10 +44,10 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     // Without entry points there is one verdict. With them, not all are used, and wrong ones change
-    // nothing in whole images.
+    // nothing in whole images; those of a progressive image are refused before its scans are read.
     let (_, of_header, measure) = found[0].clone();
     for (with_entry_points, refused, pixels) in found {
-        assert_eq!(refused, of_header);
+        assert!(refused == of_header || with_entry_points && pixels.is_none());
         let same = pixels == measure;
         assert!(same || with_entry_points && (pixels.is_none() || region.is_some()));
     }
