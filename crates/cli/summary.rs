@@ -287,7 +287,7 @@ impl Summary<'_> {
 fn baseline_hint(entry_points: &EntryPointCounts) -> Option<String> {
     let n = entry_points.refused.get("progressive").copied().unwrap_or(0);
     let all = entry_points.built + entry_points.refused.values().sum::<u64>();
-    (cfg!(feature = "turbo") && n > 0 && n >= all / 10).then(|| {
+    (cfg!(feature = "turbo") && n > 0 && 10 * n >= all).then(|| {
         format!(
             "{} progressive take three times as long to decode as others; --baseline rewrites them, \
              every coefficient the same",
