@@ -3,13 +3,16 @@ use crate::{
     answer::{Answer, Failure},
     dataset::Dataset,
     image::png,
+    mask::paint,
+    objects,
     request::Asked,
 };
-use fdconvert_core::{Error, Pixels};
+use fdconvert_core::{Error, Pixels, objects::FIELD};
 use fdconvert_loader::{
-    Datasets, Failures, Label, Loader, OnError, Options, Transform, TransformList, ViewGroup,
-    ViewLayout,
+    Batch, Column, Datasets, Failures, Label, Loader, ObjectOptions, Objects, OnError, Options,
+    Shape, Transform, TransformList, ViewGroup, ViewLayout,
 };
+use fdconvert_pipeline::field_of_objects;
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,6 +36,8 @@ struct Wanted {
 
 struct Made {
     pixels: Pixels,
+    /// The masks of objects, over `pixels`; `None` without any.
+    masks: Option<Pixels>,
     document: Json,
 }
 
@@ -52,6 +57,14 @@ pub(crate) fn picture(
     last: &LastBatch,
 ) -> Result<Answer, Failure> {
     Ok(png("the batch", &made(dataset, asked, last)?.pixels)?)
+}
+
+/// `batch-masks.png`.
+pub(crate) fn masks(dataset: &Dataset, asked: &Asked, last: &LastBatch) -> Result<Answer, Failure> {
+    match &made(dataset, asked, last)?.masks {
+        Some(masks) => Ok(png("the masks of the batch", masks)?),
+        None => Err(Failure::missing("the objects of this batch have no masks")),
+    }
 }
 
 fn made(dataset: &Dataset, asked: &Asked, last: &LastBatch) -> Result<Arc<Made>, Failure> {
@@ -91,12 +104,13 @@ impl Wanted {
         })
     }
 
-    fn options(&self, dataset: &Dataset) -> Options {
+    fn options(&self, dataset: &Dataset, objects: Option<ObjectOptions>) -> Options {
         Options::default()
             .batch_size(self.rows)
             .seed(self.seed)
             .views(vec![ViewGroup::new("", self.views, self.transform.clone())])
             .view_layout(ViewLayout::Rows)
+            .objects(objects)
             .label(if dataset.schema().label().is_some() { Label::Auto } else { Label::None })
             // A failed row stays black and has its error.
             .failures(Failures { on_error: OnError::Skip, max: u64::MAX, ..Failures::default() })
@@ -136,7 +150,10 @@ fn list(text: &str) -> Result<TransformList, Failure> {
 
 fn make(dataset: &Dataset, wanted: &Wanted) -> Result<Made, Failure> {
     let datasets = Datasets::one(dataset.reader().clone())?;
-    let mut loader = Loader::new(datasets, wanted.options(dataset))?;
+    let loader = |objects| Loader::new(datasets.clone(), wanted.options(dataset, objects));
+    let objects = field_of_objects(dataset.schema()).map(|_| ObjectOptions::of(FIELD));
+    // Objects cannot follow lists that mix images; these are shown without.
+    let mut loader = loader(objects).or_else(|_| loader(None))?;
     loader.set_epoch(wanted.epoch)?;
     let n_steps = loader.len();
     if wanted.step >= n_steps {
@@ -148,6 +165,12 @@ fn make(dataset: &Dataset, wanted: &Wanted) -> Result<Made, Failure> {
     loader.restore(&state)?;
     let batch = loader.next_batch().ok_or_else(|| Failure::broken("there is no batch"))??;
     let labels = batch.labels().unwrap_or_default();
+    let views: Vec<&Objects> = (0..wanted.views as usize)
+        .filter_map(|view| match batch.view_field(view, FIELD) {
+            Some(Column::Objects(objects)) => Some(&**objects),
+            _ => None,
+        })
+        .collect();
     let rows = batch.samples().iter().zip(batch.valid()).enumerate();
     let rows = rows.map(|(at, (sample, is_valid))| {
         let label = labels.get(at);
@@ -159,19 +182,44 @@ fn make(dataset: &Dataset, wanted: &Wanted) -> Result<Made, Failure> {
         if let (false, Some(row)) = (*is_valid, row.as_object_mut()) {
             row.insert("failed".into(), json!(true));
         }
+        if let (false, Some(row)) = (views.is_empty(), row.as_object_mut()) {
+            let names = objects::names(dataset, *sample);
+            let of = views.iter().map(|view| objects::in_row(view, at, &names)).collect();
+            row.insert("objects".into(), Json::Array(of));
+        }
         row
     });
     let rows: Vec<Json> = rows.collect();
     let shape = batch.shape();
     let height = shape.height * batch.len() as u32 * wanted.views;
     let pixels = Pixels { width: shape.width, height, channels: 3, data: batch.images().to_vec() };
+    let masks = masks_of(&batch, &views);
     let document = json!({
         "rows": rows,
         "views": wanted.views,
+        "masks": masks.is_some(),
         "width": shape.width,
         "height": shape.height,
         "transform": wanted.transform,
         "steps": n_steps,
     });
-    Ok(Made { pixels, document })
+    Ok(Made { pixels, masks, document })
+}
+
+/// Draws the masks of run lengths as the images lie: the views of each row below each other.
+fn masks_of(batch: &Batch, views: &[&Objects]) -> Option<Pixels> {
+    if views.iter().all(|view| view.run_lengths.as_ref().is_none_or(|it| it.objects.is_empty())) {
+        return None;
+    }
+    let Shape { width, height, .. } = batch.shape();
+    let n_bytes = width as usize * height as usize * 4;
+    let n_images = batch.len() * views.len();
+    let mut data = vec![0; n_bytes * n_images];
+    for (place, image) in data.chunks_exact_mut(n_bytes).enumerate() {
+        let (row, view) = (place / views.len(), views.get(place % views.len())?);
+        for (number, runs) in objects::masks_in_row(view, row) {
+            paint(image, [height, width], runs, number);
+        }
+    }
+    Some(Pixels { width, height: height * n_images as u32, channels: 4, data })
 }

@@ -10,6 +10,8 @@ pub(crate) enum Further {
     Text,
     /// The categories of the objects.
     Categories,
+    /// The number of objects.
+    NObjects,
 }
 
 /// A field with its own column.
@@ -26,15 +28,16 @@ pub(crate) fn of(schema: &Schema) -> Vec<Field> {
     let (label, objects) = (schema.label(), field_of_objects(schema));
     let fields = schema.fields.iter().enumerate();
     let fields = fields.filter(|(position, _)| Some(*position) != label);
-    let column = |(position, field): (usize, &fdconvert_core::FieldSpec)| {
-        let kind = match field.kind {
-            Kind::Int => Further::Int,
-            Kind::Float => Further::Float,
-            Kind::Text => Further::Text,
-            Kind::Json if objects == Some(position) => Further::Categories,
-            _ => return None,
+    let columns = |(position, field): (usize, &fdconvert_core::FieldSpec)| {
+        let kinds: &[Further] = match field.kind {
+            Kind::Int => &[Further::Int],
+            Kind::Float => &[Further::Float],
+            Kind::Text => &[Further::Text],
+            Kind::Json if objects == Some(position) => &[Further::Categories, Further::NObjects],
+            _ => &[],
         };
-        Some(Field { position, name: field.name.clone(), kind })
+        let column = |&kind: &Further| Field { position, name: field.name.clone(), kind };
+        kinds.iter().map(column).collect::<Vec<_>>()
     };
-    fields.filter_map(column).collect()
+    fields.flat_map(columns).collect()
 }

@@ -43,7 +43,7 @@ pub(crate) fn answer(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure
             let object: usize =
                 object.ok_or_else(|| Failure::asked_wrong("`object` is missing"))?;
             let mask = objects::mask(dataset, index, field, object)?;
-            filled(&mask, color(u16::try_from(object + 1).unwrap_or(1)))?
+            filled(&mask, object)?
         }
         _ => return Err(Failure::missing("this field holds no masks")),
     };
@@ -68,7 +68,7 @@ pub(crate) fn color(label: u16) -> [u8; 4] {
 }
 
 /// Returns the pixels of a mask given as run lengths, down its columns.
-fn filled(mask: &RunLengths, color: [u8; 4]) -> Result<Pixels, Failure> {
+fn filled(mask: &RunLengths, object: usize) -> Result<Pixels, Failure> {
     let [height, width] = mask.size();
     let n_pixels = u64::from(height) * u64::from(width);
     if n_pixels == 0 || n_pixels > MOST_PIXELS {
@@ -77,21 +77,27 @@ fn filled(mask: &RunLengths, color: [u8; 4]) -> Result<Pixels, Failure> {
         return Err(Failure::unreadable(what));
     }
     let mut data = vec![0; n_pixels as usize * 4];
+    paint(&mut data, mask.size(), mask.counts(), object);
+    Ok(Pixels { width, height, channels: 4, data })
+}
+
+/// Paints the pixels of a mask in the colour of the object, into an image of four channels of this
+/// height and width.
+pub(crate) fn paint(image: &mut [u8], [height, width]: [u32; 2], counts: &[u32], object: usize) {
+    let color = color(u16::try_from(object + 1).unwrap_or(1));
+    let (height, width) = (u64::from(height), u64::from(width));
     let (mut at, mut is_inside) = (0_u64, false);
-    for run in mask.counts() {
-        let end = at + u64::from(*run);
-        if is_inside {
-            for place in at..end {
-                let (column, row) = (place / u64::from(height), place % u64::from(height));
-                let pixel = (row * u64::from(width) + column) as usize * 4;
-                if let Some(pixel) = data.get_mut(pixel..pixel + 4) {
-                    pixel.copy_from_slice(&color);
-                }
+    for run in counts {
+        let end = (at + u64::from(*run)).min(height * width);
+        for place in if is_inside { at..end } else { 0..0 } {
+            let (column, row) = (place / height, place % height);
+            let pixel = (row * width + column) as usize * 4;
+            if let Some(pixel) = image.get_mut(pixel..pixel + 4) {
+                pixel.copy_from_slice(&color);
             }
         }
         (at, is_inside) = (end, !is_inside);
     }
-    Ok(Pixels { width, height, channels: 4, data })
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
-//! The objects in an image, in pixels of the shown image.
+//! The objects in an image, in pixels of the shown image, and those in the rows of a batch.
 use crate::{answer::Failure, dataset::Dataset};
 use fdconvert_core::{
     Encoded, Kind, RunLengths, Sample, Value,
     objects::{Annotations, FIELD, ObjectClasses},
 };
+use fdconvert_loader::Objects;
+use fdconvert_pipeline::field_of_objects;
+use fdconvert_storage::sigbus;
 use serde_json::{Value as Json, json};
+use std::{collections::BTreeMap, ops::Range};
 
 /// Returns the first document of objects among the values, or why it cannot be shown.
 pub(crate) fn of_sample(
@@ -84,6 +88,60 @@ pub(crate) fn mask(
     let found = Annotations::parse(json, true).map_err(unreadable)?;
     let mask = found.run_lengths.and_then(|all| all.into_iter().nth(object)).flatten();
     mask.ok_or_else(|| Failure::missing(format!("object {object} has no mask of run lengths")))
+}
+
+/// Returns the names of the classes in a sample's document, by their numbers.
+pub(crate) fn names(dataset: &Dataset, index: u64) -> BTreeMap<i64, String> {
+    let value = field_of_objects(dataset.schema())
+        .and_then(|field| sigbus::caught(|| dataset.reader().value(index, field)).ok()?);
+    let Some(Value::Json(json)) = value else { return BTreeMap::new() };
+    let Some(Ok(classes)) = ObjectClasses::of(&json) else { return BTreeMap::new() };
+    let names = classes.names.unwrap_or_default();
+    let pairs = classes.numbers.unwrap_or_default().into_iter().zip(names);
+    pairs.filter_map(|(number, name)| Some((number, name?))).collect()
+}
+
+/// Returns the objects of a row of a batch as a list of items. Masks of run lengths are a picture
+/// of their own.
+pub(crate) fn in_row(objects: &Objects, row: usize, names: &BTreeMap<i64, String>) -> Json {
+    let item = |object: usize| {
+        let class = objects.category.get(object).filter(|class| **class != -1);
+        let polygons = objects.polygons.iter().flat_map(|all| {
+            let of = all.objects.iter().enumerate().filter(|(_, its)| **its == object as i64);
+            of.filter_map(|(at, _)| all.points.get(range(&all.offsets, at)?))
+        });
+        let keypoints = objects
+            .keypoints
+            .as_ref()
+            .and_then(|all| all.points.get(object * all.per_object..(object + 1) * all.per_object));
+        json!({
+            "class": class,
+            "name": class.and_then(|class| names.get(class)),
+            "box": objects.boxes.get(object),
+            "polygons": polygons.map(<[_]>::as_flattened).collect::<Vec<_>>(),
+            "keypoints": keypoints.unwrap_or_default(),
+            "mask": null,
+        })
+    };
+    range(&objects.offsets, row).unwrap_or_default().map(item).collect()
+}
+
+/// Yields the runs of the masks in a row of a batch, each with the number of its object there.
+pub(crate) fn masks_in_row(objects: &Objects, row: usize) -> impl Iterator<Item = (usize, &[u32])> {
+    let of_row = range(&objects.offsets, row).unwrap_or_default();
+    objects.run_lengths.iter().flat_map(move |all| {
+        let of_row = of_row.clone();
+        all.objects.iter().enumerate().filter_map(move |(at, object)| {
+            let object = usize::try_from(*object).ok().filter(|object| of_row.contains(object))?;
+            Some((object - of_row.start, all.counts.get(range(&all.offsets, at)?)?))
+        })
+    })
+}
+
+/// Returns the entries of a part, by the offsets of all parts.
+fn range(offsets: &[i64], part: usize) -> Option<Range<usize>> {
+    let at = |part: usize| usize::try_from(*offsets.get(part)?).ok();
+    Some(at(part)?..at(part + 1)?)
 }
 
 #[cfg(test)]

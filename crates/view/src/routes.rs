@@ -22,7 +22,7 @@ use std::sync::Arc;
 type Handler = fn(&Shared, &Asked) -> Result<Answer, Failure>;
 
 /// Paths after the token.
-const ROUTES: [(&str, Handler); 20] = [
+const ROUTES: [(&str, Handler); 21] = [
     ("", |_, _| page::index()),
     ("app.js", |_, _| page::script()),
     ("app.css", |_, _| page::style()),
@@ -40,6 +40,7 @@ const ROUTES: [(&str, Handler); 20] = [
     ("field/{sample}/{field}", |it, asked| sample::field(it.dataset(asked)?, asked)),
     ("api/batch", |it, asked| batch::rows(it.dataset(asked)?, asked, &it.batch)),
     ("batch.png", |it, asked| batch::picture(it.dataset(asked)?, asked, &it.batch)),
+    ("batch-masks.png", |it, asked| batch::masks(it.dataset(asked)?, asked, &it.batch)),
     ("api/damage", |it, asked| damage::answer(&it.dataset(asked)?.damage, &it.ended)),
     ("api/compare", |it, asked| compare::answer(it.comparison()?, asked, &it.ended)),
     ("keys.txt", |it, asked| export::keys(it.dataset(asked)?, asked, &it.ended)),

@@ -57,7 +57,7 @@ fn codec_number(codec: Codec) -> u8 {
 impl Chunk {
     pub(super) fn new(start: u64, fields: &[Field]) -> Self {
         let column = |field: &Field| match field.kind {
-            Further::Int => Cells::Ints(Vec::new()),
+            Further::Int | Further::NObjects => Cells::Ints(Vec::new()),
             Further::Float => Cells::Floats(Vec::new()),
             Further::Text => Cells::Texts(Vec::new()),
             Further::Categories => Cells::Lists { ends: Vec::new(), numbers: Vec::new() },

@@ -1,7 +1,8 @@
 //! The facts of a sample in the catalog, collected without decoding.
-use crate::fields::Field;
+use crate::fields::{Field, Further};
 use fdconvert_core::{
-    Amount, Codec, Encoded, Generated, Reader, Result, Sample, Value, objects::ObjectClasses,
+    Amount, Codec, Encoded, Generated, Reader, Result, Sample, Value,
+    objects::{Annotations, ObjectClasses},
 };
 use fdconvert_storage::sigbus;
 use std::collections::BTreeSet;
@@ -97,6 +98,11 @@ fn of_sample(reader: &dyn Reader, sample: &Sample<Encoded>, fields: &[Field]) ->
         Some(Value::Int(int)) => Cell::Int(*int),
         Some(Value::Float(float)) => Cell::Float(*float),
         Some(Value::Text(text)) => Cell::Text(text.clone()),
+        // As expressions count them.
+        Some(Value::Json(json)) if field.kind == Further::NObjects => {
+            Annotations::parse(json, false)
+                .map_or(Cell::Missing, |it| Cell::Int(it.boxes.len() as i64))
+        }
         Some(Value::Json(json)) => Cell::Texts(categories(json)),
         _ => Cell::Missing,
     };

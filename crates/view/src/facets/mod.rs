@@ -11,7 +11,7 @@ use crate::{
     answer::{Answer, Failure},
     catalog::{Cells, Chunk, N_SIZES, NO_INT, Published},
     dataset::Dataset,
-    fields::Further,
+    fields::{Field, Further},
     filter::{Column, Filter, Piece, Selection, Verdicts, quoted, split_of},
     request::Asked,
 };
@@ -52,8 +52,10 @@ enum Counts {
     Codecs(Values),
     Splits(Values),
     Texts(usize, Values),
-    /// Categories in a field of the catalog, and that field's position in the schema.
+    /// Categories in a field of the catalog, and the position of the objects in the schema.
     Categories([usize; 2], Values),
+    /// Likewise the number of objects.
+    NObjects([usize; 2], Numbers),
     Numbers(Number, Numbers),
 }
 
@@ -73,16 +75,17 @@ pub(crate) fn answer(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure
     let published = dataset.catalog.published();
     // Keys, objects and checksums give lists; all others are conditions of the pass.
     let base = Filter { conditions: Vec::new(), ..filter.clone() };
-    let beside = base.without_objects();
-    let is_beside_objects = beside.searches.len() < base.searches.len();
-    let base = dataset.select(&base);
-    // What is counted of categories are the samples that other conditions keep.
-    let beside = if is_beside_objects { dataset.select(&beside) } else { base.clone() };
-    let scanned = published.scanned().min(base.scanned).min(beside.scanned);
-    let key = format!("{scanned} {} {}", base.len(), filter.key());
+    // What is counted of objects are the samples that other conditions keep.
+    let without = |is_of: fn(Column) -> bool| dataset.select(&base.without(is_of));
+    let lists = [
+        dataset.select(&base),
+        without(|column| matches!(column, Column::Objects(_))),
+        without(|column| matches!(column, Column::NObjects(_))),
+    ];
+    let scanned = lists.iter().map(|list| list.scanned).fold(published.scanned(), u64::min);
+    let key = format!("{scanned} {} {}", lists[0].len(), filter.key());
     let document = dataset.facets.get(&key).unwrap_or_else(|| {
-        let lists = [&base, &beside];
-        let facets = count(dataset, &published, &filter, scanned, lists);
+        let facets = count(dataset, &published, &filter, scanned, &lists);
         let facets: Vec<Json> = facets.iter().filter_map(|it| it.document(dataset)).collect();
         let document = json!({"scanned": scanned, "samples": dataset.len(), "facets": facets});
         dataset.facets.put(key, &document);
@@ -109,7 +112,7 @@ fn count(
     published: &Published,
     filter: &Filter,
     scanned: u64,
-    lists: [&Selection; 2],
+    lists: &[Selection; 3],
 ) -> Vec<Facet> {
     let mut facets = facets(dataset, published, filter);
     let is_all = filter.searches.is_empty() && !filter.damaged;
@@ -122,11 +125,14 @@ fn count(
             let samples = piece.start..piece.end();
             samples.map(|index| is_all || list.position(index).is_some()).collect()
         };
-        let [is_in, is_beside] = lists.map(in_list);
+        let [is_in, beside_categories, beside_numbers] = lists.each_ref().map(in_list);
         for facet in &mut facets {
             let condition = facet.condition;
-            let is_categories = matches!(facet.counts, Counts::Categories(..));
-            let is_here = if is_categories { &is_beside } else { &is_in };
+            let is_here = match facet.counts {
+                Counts::Categories(..) => &beside_categories,
+                Counts::NObjects(..) => &beside_numbers,
+                _ => &is_in,
+            };
             let counts =
                 |at: usize| is_here.get(at) == Some(&true) && verdicts.keeps_but(at, condition);
             facet.counts.add(&piece, &columns, dataset, counts);
@@ -159,6 +165,27 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
     if !dataset.splits().is_empty() {
         add("split", Counts::Splits(Values::default()));
     }
+    let numbers_of = |number: Number| {
+        Numbers::spanning(published.chunks().iter().map(|chunk| number.span(chunk)))
+    };
+    let fields = dataset.catalog.fields();
+    for (at, field) in fields.iter().enumerate() {
+        let place = [at, field.position];
+        match field.kind {
+            // There are none while none is known, as of a dataset whose documents are not read.
+            Further::Categories
+                if published.texts(at).is_some_and(|texts| !texts.all().is_empty()) =>
+            {
+                add("category", Counts::Categories(place, Values::default()));
+            }
+            Further::NObjects => {
+                if let Some(spans) = numbers_of(Number::Further(at)) {
+                    add("number of objects", Counts::NObjects(place, spans.bins(true)));
+                }
+            }
+            _ => {}
+        }
+    }
     let mut numbers = vec![];
     // Drawn images have one codec and one size.
     if schema.shown_images().is_some() && !is_drawn {
@@ -171,20 +198,14 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
         ]);
     }
     for (number, title) in numbers {
-        let spans = Numbers::spanning(published.chunks().iter().map(|chunk| number.span(chunk)));
         let is_whole = number != Number::Aspect;
-        if let Some(spans) = spans {
+        if let Some(spans) = numbers_of(number) {
             add(title, Counts::Numbers(number, spans.bins(is_whole)));
         }
     }
-    for (at, field) in dataset.catalog.fields().iter().enumerate() {
-        if field.kind == Further::Categories {
-            // There are none while none is known, as of a dataset whose documents are not read.
-            if published.texts(at).is_some_and(|texts| !texts.all().is_empty()) {
-                add("category", Counts::Categories([at, field.position], Values::default()));
-            }
-            continue;
-        }
+    let is_of_objects =
+        |field: &Field| matches!(field.kind, Further::Categories | Further::NObjects);
+    for (at, field) in fields.iter().enumerate().filter(|(_, field)| !is_of_objects(field)) {
         if field.kind == Further::Text {
             if published.texts(at).is_some_and(|texts| !texts.is_given_up()) {
                 add(&field.name, Counts::Texts(at, Values::default()));
@@ -192,8 +213,7 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
             continue;
         }
         let number = Number::Further(at);
-        let spans = Numbers::spanning(published.chunks().iter().map(|chunk| number.span(chunk)));
-        if let Some(spans) = spans {
+        if let Some(spans) = numbers_of(number) {
             let bins = spans.bins(field.kind == Further::Int);
             add(&field.name, Counts::Numbers(number, bins));
         }
@@ -253,6 +273,23 @@ impl Number {
     }
 }
 
+impl Numbers {
+    fn add_all(
+        &mut self,
+        number: Number,
+        piece: &Piece,
+        columns: &Chunk,
+        counts: impl Fn(usize) -> bool,
+    ) {
+        let places = piece.offset..piece.offset + piece.len;
+        number.each(columns, places, |at, value| {
+            if counts(at - piece.offset) {
+                self.add(value);
+            }
+        });
+    }
+}
+
 impl Counts {
     /// Returns the columns that a condition of this facet uses.
     fn columns(&self) -> Vec<Column> {
@@ -265,6 +302,7 @@ impl Counts {
             Self::Numbers(Number::Bytes, _) => vec![Column::Bytes],
             Self::Numbers(Number::Aspect, _) => vec![Column::Width, Column::Height],
             Self::Categories([_, field], _) => vec![Column::Objects(*field)],
+            Self::NObjects([_, field], _) => vec![Column::NObjects(*field)],
             Self::Texts(field, _) | Self::Numbers(Number::Further(field), _) => {
                 vec![Column::Further(*field)]
             }
@@ -300,13 +338,9 @@ impl Counts {
             Self::Categories([field, _], values) => {
                 categories::add(values, columns.further.get(*field), piece, counts);
             }
-            Self::Numbers(number, numbers) => {
-                let places = piece.offset..piece.offset + piece.len;
-                number.each(columns, places, |at, value| {
-                    if counts(at - piece.offset) {
-                        numbers.add(value);
-                    }
-                });
+            Self::Numbers(number, numbers) => numbers.add_all(*number, piece, columns, counts),
+            Self::NObjects([field, _], numbers) => {
+                numbers.add_all(Number::Further(*field), piece, columns, counts);
             }
         }
     }
@@ -317,7 +351,7 @@ impl Facet {
         let (name, title) = (&self.name, &self.title);
         let published = dataset.catalog.published();
         let (values, named): (&Values, Naming<'_>) = match &self.counts {
-            Counts::Numbers(_, numbers) => {
+            Counts::Numbers(_, numbers) | Counts::NObjects(_, numbers) => {
                 let mut document = json!({"name": name, "title": title, "kind": "numbers"});
                 let object = document.as_object_mut()?;
                 object.extend(numbers.document());

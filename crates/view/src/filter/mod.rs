@@ -119,10 +119,10 @@ impl Filter {
         columns.any(|column| !column.is_read() && !matches!(column, Column::Split | Column::Index))
     }
 
-    /// Returns it without the conditions on the properties of objects alone.
-    pub(crate) fn without_objects(&self) -> Self {
-        let is_of_objects = |it: &&Condition| !matches!(*it.columns, [Column::Objects(_)]);
-        let searches = self.searches.iter().filter(is_of_objects).cloned().collect();
+    /// Returns it without the searches of one such column alone.
+    pub(crate) fn without(&self, is_left_out: fn(Column) -> bool) -> Self {
+        let is_kept = |it: &&Condition| !matches!(*it.columns, [column] if is_left_out(column));
+        let searches = self.searches.iter().filter(is_kept).cloned().collect();
         Self { searches, ..self.clone() }
     }
 

@@ -242,6 +242,17 @@ fn objects_are_filters_and_categories_a_facet() {
     let facets = viewer.facets("");
     let all = [(other.clone(), 58), (car.clone(), 58), (eight.clone(), 1), (nine.clone(), 1)];
     assert_eq!(counts(facet(&facets, "any(category)")), all);
+    let numbers = |facets: &Json| {
+        let bins = facet(facets, "n_objects")["bins"].as_array().unwrap().clone();
+        let bins = bins.into_iter().filter(|bin| bin["n"] != 0);
+        bins.map(|bin| (bin["from"].clone(), bin["n"].as_u64().unwrap())).collect::<Vec<_>>()
+    };
+    let of = |all: &[(i64, u64)]| all.iter().map(|(from, n)| (json!(from), *n)).collect::<Vec<_>>();
+    assert_eq!(numbers(&facets), of(&[(0, 20), (1, 2), (2, 20), (3, 19), (4, 19)]));
+    // Nor does the condition on it narrow the number.
+    let few = viewer.facets("n_objects >= 2 && n_objects <= 3 && score < 50");
+    assert_eq!(numbers(&few), of(&[(0, 10), (2, 10), (3, 10), (4, 10)]));
+    assert_eq!(counts(facet(&few, "any(category)")), [(other.clone(), 20), (car.clone(), 20)]);
     // Neither its own condition nor a number that cannot be read narrows it.
     let narrow = viewer.facets("any(category in [98, 99]) && score > 90");
     let counted = counts(facet(&narrow, "any(category)"));

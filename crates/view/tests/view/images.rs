@@ -206,3 +206,58 @@ fn a_batch_is_that_of_the_loader() {
         assert!(said.contains(part), "{wrong}: {said}");
     }
 }
+
+#[test]
+fn objects_of_a_batch_follow_its_images() {
+    let objects = br#"{"size":[8,6],"bbox":[[0,0,2,3],[4,0,4,6]],"category":[2,5],
+        "category_name":["kite","<script>"],
+        "segmentation":[{"size":[6,8],"counts":[0,6,42]},[[4,0,8,0,8,6]]]}"#;
+    let values =
+        |json: &[u8]| vec![Value::Image(fixtures::png(8, 6, 1)), Value::Json(json.to_vec().into())];
+    let samples = vec![sample("a", values(objects)), sample("b", values(br#"{"bbox":[]}"#))];
+    let fields = || vec![("image", Kind::Image), ("objects", Kind::Json)];
+    let viewer = Viewer::of_samples(Memory::new(fields(), samples));
+    let list = "transform=[{%22RandomHorizontalFlip%22:{%22p%22:1}},\
+                {%22CenterCrop%22:{%22size%22:[6,4]}}]";
+    let batch = viewer.json(&format!("api/batch?rows=2&views=2&{list}"));
+    let rows = batch["rows"].as_array().unwrap();
+    let at = rows.iter().position(|row| row["key"] == "a").unwrap();
+    assert_eq!(rows[1 - at]["objects"], json!([[], []]));
+    // Of the flipped image the middle: half of the second box, and nothing of the first.
+    let shown = &rows[at]["objects"][1];
+    assert_eq!(shown, &rows[at]["objects"][0]);
+    assert_eq!(shown.as_array().unwrap().len(), 1, "{shown}");
+    assert_eq!(shown[0]["box"], json!([0.0, 0.0, 2.0, 6.0]));
+    assert_eq!((&shown[0]["class"], &shown[0]["name"]), (&json!(5), &json!("<script>")));
+    assert_eq!(shown[0]["polygons"], json!([[2.0, 0.0, -2.0, 0.0, -2.0, 6.0]]));
+    assert_eq!(batch["masks"], false);
+    assert!(
+        viewer.fails(404, &format!("batch-masks.png?rows=2&views=2&{list}")).contains("no masks")
+    );
+
+    // All of the flipped image: the mask of the first column is in the last one.
+    let list = "transform=[{%22RandomHorizontalFlip%22:{%22p%22:1}},\
+                {%22CenterCrop%22:{%22size%22:[6,8]}}]";
+    let batch = viewer.json(&format!("api/batch?rows=2&{list}"));
+    let at = batch["rows"].as_array().unwrap().iter().position(|row| row["key"] == "a").unwrap();
+    assert_eq!(
+        (&batch["masks"], &batch["rows"][at]["objects"][0][0]["name"]),
+        (&json!(true), &json!("kite"))
+    );
+    let (width, height, channels, data) =
+        png(&viewer.ok(&format!("batch-masks.png?rows=2&{list}")).body);
+    assert_eq!((width, height, channels), (8, 12, 4));
+    let alpha: Vec<_> = data.chunks(4).map(|pixel| pixel[3]).collect();
+    let images: Vec<_> = alpha.chunks(48).collect();
+    assert_eq!(images[at], [0, 0, 0, 0, 0, 0, 0, 255].repeat(6));
+    assert_eq!(images[1 - at], [0; 48]);
+
+    // They cannot follow a mixture of copies, which is shown without them, as is a dataset without.
+    let mixed = viewer.json(
+        "api/batch?rows=1&transform=[{%22AugMix%22:{}},{%22CenterCrop%22:{%22size%22:[6,8]}}]",
+    );
+    assert!(mixed["rows"][0]["objects"].is_null() && mixed["rows"][0]["failed"].is_null());
+    let plain = vec![sample("a", vec![Value::Image(fixtures::png(8, 6, 1))])];
+    let viewer = Viewer::of_samples(Memory::new(vec![("image", Kind::Image)], plain));
+    assert!(viewer.json("api/batch?rows=1")["rows"][0]["objects"].is_null());
+}

@@ -137,14 +137,55 @@
     return Number.isInteger(value) ? WHOLE.format(value) : ROUNDED.format(value);
   }
   function bytes(n) {
-    const units = ["B", "kB", "MB", "GB", "TB"];
-    let value = n;
+    if (n < 1024) return `${n} B`;
+    const units = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    let value = n / 1024;
     let unit = 0;
-    while (value >= 1e3 && unit < units.length - 1) {
-      value /= 1e3;
+    while (value >= 1024 && unit < units.length - 1) {
+      value /= 1024;
       unit += 1;
     }
-    return `${unit === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[unit]}`;
+    return `${value.toFixed(2)} ${units[unit]}`;
+  }
+  var JSON_WIDTH = 32;
+  function compact(value, indent = "") {
+    const line = flat(value);
+    if (indent.length + line.length <= JSON_WIDTH || !isTree(value)) return line;
+    const inner = `${indent}  `;
+    if (!Array.isArray(value)) {
+      const parts = Object.entries(value).map(([name2, item]) => {
+        const key2 = `${inner}${JSON.stringify(name2)}: `;
+        const rest = flat(item);
+        const fits2 = key2.length + rest.length <= JSON_WIDTH;
+        return key2 + (fits2 ? rest : compact(item, inner));
+      });
+      return `{
+${parts.join(",\n")}
+${indent}}`;
+    }
+    const lines = [];
+    for (const item of value) {
+      const text = compact(item, inner);
+      const last = lines.at(-1);
+      const joined = `${last}, ${text}`;
+      if (last !== void 0 && !isTree(item) && joined.length < JSON_WIDTH)
+        lines[lines.length - 1] = joined;
+      else lines.push(inner + text);
+    }
+    return `[
+${lines.join(",\n")}
+${indent}]`;
+  }
+  function isTree(value) {
+    return typeof value === "object" && value !== null;
+  }
+  function flat(value) {
+    if (Array.isArray(value)) return `[${value.map(flat).join(", ")}]`;
+    if (!isTree(value)) return JSON.stringify(value) ?? "";
+    const parts = Object.entries(value).map(
+      ([name2, item]) => `${JSON.stringify(name2)}: ${flat(item)}`
+    );
+    return parts.length === 0 ? "{}" : `{ ${parts.join(", ")} }`;
   }
   function plural(n, one, many = `${one}s`) {
     return `${count(n)} ${n === 1 ? one : many}`;
@@ -652,6 +693,163 @@
     }
   };
 
+  // src/palette.ts
+  var GOLDEN_ANGLE = 137.508;
+  function colour(label) {
+    const hue = ((label ?? 0) * GOLDEN_ANGLE + 205) % 360;
+    const [red, green, blue] = rgb(hue, 0.85, 0.6);
+    const light = 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+    return { fill: `hsl(${hue.toFixed(1)} 85% 60%)`, text: light > 0.179 ? "#000" : "#fff" };
+  }
+  function rgb(hue, saturation, lightness) {
+    const reach = saturation * Math.min(lightness, 1 - lightness);
+    const channel = (n) => {
+      const k = (n + hue / 30) % 12;
+      return lightness - reach * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+    };
+    return [channel(0), channel(8), channel(4)];
+  }
+  function linear(channel) {
+    return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
+  }
+
+  // src/overlay.ts
+  var KINDS = ["boxes", "polygons", "keypoints", "masks", "names"];
+  var MAX_NAMES2 = 200;
+  function overlay(objects, masks) {
+    const root = drawing(objects, masks);
+    return {
+      root,
+      controls: controls(root, objects.items, masks.length > 0),
+      toggle: () => root.classList.toggle("off")
+    };
+  }
+  function drawing(objects, masks) {
+    const [width, height] = objects.size;
+    const picture = s("svg", {
+      viewBox: `0 0 ${width} ${height}`,
+      preserveAspectRatio: "none",
+      "aria-hidden": "true"
+    });
+    const names = h("div", { class: "names", "aria-hidden": "true" });
+    const root = h("div", { class: "overlay" }, picture, names);
+    for (const mask of masks) picture.append(maskImage(mask, objects.size));
+    const items = [...objects.items].sort((a, b) => area(b) - area(a));
+    for (const item of items) picture.append(shape(item, objects.size));
+    for (const item of items.slice(-MAX_NAMES2)) {
+      const its = name(item, objects.size);
+      if (its !== null) names.append(its);
+    }
+    return root;
+  }
+  function area(item) {
+    if (!item.box) return Infinity;
+    const [x0, y0, x1, y1] = item.box;
+    return Math.abs((x1 - x0) * (y1 - y0));
+  }
+  function maskImage(url, [width, height]) {
+    return s("image", { class: "masks", href: url, width, height, preserveAspectRatio: "none" });
+  }
+  function shape(item, size) {
+    const group = s("g", { "data-class": item.class ?? "" });
+    group.style.setProperty("--class", colour(item.class).fill);
+    if (item.mask) group.append(maskImage(item.mask, size));
+    for (const polygon of item.polygons ?? []) {
+      group.append(...edged("polygon", "polygons", { points: polygon.join(" ") }));
+    }
+    if (item.box) {
+      const [x0, y0, x1, y1] = item.box;
+      const box = {
+        x: Math.min(x0, x1),
+        y: Math.min(y0, y1),
+        width: Math.abs(x1 - x0),
+        height: Math.abs(y1 - y0)
+      };
+      group.append(...edged("rect", "boxes", box));
+    }
+    for (const [x, y, visible] of item.keypoints ?? []) {
+      if (visible > 0)
+        group.append(
+          ...edged("path", visible > 1 ? "keypoints" : "keypoints covered", {
+            d: `M${x} ${y}h0.001`
+          })
+        );
+    }
+    return group;
+  }
+  function edged(tag, kind, at) {
+    return [s(tag, { class: `edge ${kind}`, ...at }), s(tag, { class: kind, ...at })];
+  }
+  function name(item, [width, height]) {
+    const first = item.polygons?.[0];
+    const x = item.box?.[0] ?? first?.[0];
+    const y = item.box?.[1] ?? first?.[1];
+    if (x === void 0 || y === void 0) return null;
+    const its = h(
+      "span",
+      { "data-class": item.class ?? "" },
+      item.name ?? (item.class === null ? "" : `class ${item.class}`)
+    );
+    const { fill: fill2, text } = colour(item.class);
+    its.style.left = `${Math.max(0, x / width * 100)}%`;
+    its.style.top = `${Math.max(0, y / height * 100)}%`;
+    its.style.background = fill2;
+    its.style.color = text;
+    return its;
+  }
+  function controls(root, items, fieldMasks, named = true) {
+    const have = {
+      boxes: items.some((item) => item.box),
+      polygons: items.some((item) => item.polygons?.length),
+      keypoints: items.some((item) => item.keypoints?.length),
+      masks: fieldMasks || items.some((item) => item.mask),
+      names: items.length > 0
+    };
+    const kinds = KINDS.filter((kind) => have[kind]).map((kind) => {
+      const show2 = (on2) => root.classList.toggle(`no-${kind}`, !on2);
+      const on = kind !== "names" || named;
+      show2(on);
+      return check(kind, show2, void 0, on);
+    });
+    return h(
+      "div",
+      { class: "controls" },
+      h("div", { class: "checks", role: "group", "aria-label": "What is drawn" }, ...kinds),
+      h(
+        "div",
+        { class: "checks", role: "group", "aria-label": "Classes" },
+        ...classes(root, items)
+      )
+    );
+  }
+  function classes(root, items) {
+    const found = /* @__PURE__ */ new Map();
+    for (const item of items) {
+      const known = found.get(item.class) ?? {
+        name: item.name ?? `class ${item.class ?? "unknown"}`,
+        n: 0
+      };
+      known.n += 1;
+      found.set(item.class, known);
+    }
+    return [...found].map(([label, { name: name2, n }]) => {
+      const toggle = (on) => {
+        for (const element of root.querySelectorAll("[data-class]")) {
+          if (element.getAttribute("data-class") === String(label ?? ""))
+            element.classList.toggle("hidden", !on);
+        }
+      };
+      const swatch = h("span", { class: "swatch" });
+      swatch.style.background = colour(label).fill;
+      return check(`${name2} (${count(n)})`, toggle, swatch);
+    });
+  }
+  function check(text, toggle, swatch, checked = true) {
+    const box = h("input", { type: "checkbox", checked });
+    box.addEventListener("change", () => toggle(box.checked));
+    return h("label", { class: "check" }, box, swatch, text);
+  }
+
   // src/batch.ts
   var CHOICES = [
     { name: "step", title: "Step", value: "0", most: 1e9 },
@@ -721,6 +919,7 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
         form,
         this.problem,
         this.applied,
+        this.under,
         this.result
       );
       this.use(to);
@@ -730,7 +929,7 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
     inputs = /* @__PURE__ */ new Map();
     text = h("textarea", {
       name: "transform",
-      rows: 5,
+      rows: 4,
       spellcheck: "false",
       required: true
     });
@@ -749,7 +948,10 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
     applied = h("ol", { class: "applied", "aria-label": "Transforms" });
     root;
     asking = new AbortController();
+    /** Switches for the objects in the images. */
+    under = h("div", { class: "drawn" });
     blob = "";
+    masks = "";
     show(to) {
       if (to.view !== "batch") return false;
       this.use(to);
@@ -760,7 +962,7 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
     }
     stop() {
       this.asking.abort();
-      URL.revokeObjectURL(this.blob);
+      this.forget();
     }
     control({ name: name2, title, value, least, most }) {
       const input = h("input", {
@@ -822,8 +1024,11 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
           askBytes(`batch.png${parameters}`, signal)
         ]);
         if (signal.aborted) return;
-        URL.revokeObjectURL(this.blob);
+        const masks = batch.masks ? await askBytes(`batch-masks.png${parameters}`, signal) : null;
+        if (signal.aborted) return;
+        this.forget();
         this.blob = URL.createObjectURL(picture);
+        this.masks = masks === null ? "" : URL.createObjectURL(masks);
         fill(this.problem);
         const last = this.inputs.get("step");
         if (batch.steps !== void 0 && last)
@@ -831,9 +1036,12 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
         fill(this.applied, ...batch.transform.map((its) => h("li", null, code(its))));
         fill(this.result, ...batch.rows.map((_, at) => this.tile(batch, at)));
         this.result.style.setProperty("--views", String(batch.views));
+        this.result.style.setProperty("--tile", `${tileSide(batch)}px`);
+        this.switches(batch);
       } catch (error) {
         if (isQuiet(error)) return;
         fill(this.applied);
+        fill(this.under);
         fill(this.result);
         fill(
           this.problem,
@@ -843,6 +1051,15 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
         if (!signal.aborted) this.result.removeAttribute("aria-busy");
       }
     }
+    forget() {
+      URL.revokeObjectURL(this.blob);
+      URL.revokeObjectURL(this.masks);
+    }
+    switches({ rows, masks }) {
+      const items = rows.flatMap(({ objects }) => objects?.flat() ?? []);
+      const some = items.length > 0;
+      fill(this.under, some && controls(this.result, items, masks === true, false));
+    }
     /** A row: its views beside each other. The picture has all of them below each other. */
     tile({ rows, views, width, height }, at) {
       const row = rows[at];
@@ -850,13 +1067,24 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
       const name2 = row.label === null ? "" : this.app.className(row.label);
       const images = rows.length * views;
       const pictures = Array.from({ length: views }, (_, view) => {
-        const picture = h("span", { class: "crop" });
         const place = at * views + view;
+        const cut2 = (name3, url) => {
+          const picture2 = h("span", { class: name3 });
+          picture2.style.backgroundImage = `url("${url}")`;
+          picture2.style.backgroundSize = `100% ${images * 100}%`;
+          const down = images > 1 ? place / (images - 1) * 100 : 0;
+          picture2.style.backgroundPosition = `0 ${down}%`;
+          return picture2;
+        };
+        const picture = cut2("crop", this.blob);
         picture.style.maxWidth = `${width}px`;
         picture.style.aspectRatio = `${width} / ${height}`;
-        picture.style.backgroundImage = `url("${this.blob}")`;
-        picture.style.backgroundSize = `100% ${images * 100}%`;
-        picture.style.backgroundPosition = `0 ${images > 1 ? place / (images - 1) * 100 : 0}%`;
+        const items = row.objects?.[view];
+        if (items !== void 0) {
+          const over = drawing({ size: [width, height], items }, []);
+          if (this.masks !== "") over.prepend(cut2("masks", this.masks));
+          picture.append(over);
+        }
         return picture;
       });
       const lines = [row.failed ? "failed" : name2 || `#${count(row.sample)}`, tail(row.key)];
@@ -870,6 +1098,10 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
       return h("div", { role: "listitem" }, h("a", link, all, caption));
     }
   };
+  function tileSide({ rows, views }) {
+    const images = rows.length * views;
+    return images <= 8 ? 224 : images <= 16 ? 176 : 136;
+  }
 
   // src/pairs.ts
   var SIDE = 384;
@@ -1975,7 +2207,9 @@ ${number2}`,
     caption(some) {
       const first = this.bins[some ? Math.min(...some) : 0];
       const last = this.bins[some ? Math.max(...some) : this.bins.length - 1];
-      if (!first || !last) return say(this.under, "no values");
+      const isEmpty = this.bins.every(({ n: n2 }) => n2 === 0);
+      this.picture.toggleAttribute("hidden", isEmpty);
+      if (!first || !last || isEmpty) return say(this.under, "No samples match.");
       const n = this.bins.slice(this.bins.indexOf(first), this.bins.indexOf(last) + 1).reduce((sum, bin) => sum + bin.n, 0);
       say(this.under, `${number(first.from)} – ${number(last.to)}${some ? `: ${count(n)}` : ""}`);
     }
@@ -2043,12 +2277,14 @@ ${number2}`,
         focused.focus({ preventScroll: true });
       this.find.hidden = all.length <= AT_ONCE2;
       const last = this.start + shown2.length;
-      this.pager.hidden = found.length <= AT_ONCE2 && (this.more === 0 || text !== "");
+      const isShort = found.length <= AT_ONCE2 && (this.more === 0 || text !== "");
+      this.pager.hidden = isShort && shown2.length > 0;
       const rest = this.more > 0 && text === "" ? `, ${count(this.more)} rarer` : "";
       say(
         this.where,
-        shown2.length === 0 ? "none" : `${this.start + 1}–${last} of ${count(found.length)}${rest}`
+        shown2.length === 0 ? text === "" ? "No samples match." : "none" : `${this.start + 1}–${last} of ${count(found.length)}${rest}`
       );
+      this.back.hidden = this.next.hidden = shown2.length === 0;
       this.back.disabled = this.start === 0;
       this.next.disabled = last >= found.length;
     }
@@ -2183,7 +2419,7 @@ ${number2}`,
       this.bar.value = scanned;
       say(
         this.scanned,
-        whole3 ? `${count(samples)} looked at` : `${count(scanned)} of ${count(samples)} looked at`
+        whole3 ? `Counts of ${plural(samples, "sample")}` : `Counts of ${count(scanned)} of ${plural(samples, "sample")} so far`
       );
     }
     section(facet, index) {
@@ -2603,8 +2839,8 @@ ${number2}`,
         return [facts.join(", "), h("div", { class: "line" }, download("Download")), ...parts];
       }
       case "json": {
-        const text = typeof value.value === "string" ? pretty(value.value) : JSON.stringify(value.value, null, 2);
-        return [longText(value.name, text ?? ""), ...cut(value, download)];
+        const text = typeof value.value === "string" ? parsed(value.value) : compact(value.value);
+        return [longText(value.name, text), ...cut(value, download)];
       }
       case "text":
         return [
@@ -2630,9 +2866,9 @@ ${number2}`,
   function plain(value) {
     return Number.isInteger(value) ? String(value) : number(value);
   }
-  function pretty(text) {
+  function parsed(text) {
     try {
-      return JSON.stringify(JSON.parse(text), null, 2);
+      return compact(JSON.parse(text));
     } catch {
       return text;
     }
@@ -2661,156 +2897,6 @@ ${number2}`,
       );
     }
     return lines.join("\n");
-  }
-
-  // src/palette.ts
-  var GOLDEN_ANGLE = 137.508;
-  function colour(label) {
-    const hue = ((label ?? 0) * GOLDEN_ANGLE + 205) % 360;
-    const [red, green, blue] = rgb(hue, 0.85, 0.6);
-    const light = 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
-    return { fill: `hsl(${hue.toFixed(1)} 85% 60%)`, text: light > 0.179 ? "#000" : "#fff" };
-  }
-  function rgb(hue, saturation, lightness) {
-    const reach = saturation * Math.min(lightness, 1 - lightness);
-    const channel = (n) => {
-      const k = (n + hue / 30) % 12;
-      return lightness - reach * Math.max(-1, Math.min(k - 3, 9 - k, 1));
-    };
-    return [channel(0), channel(8), channel(4)];
-  }
-  function linear(channel) {
-    return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
-  }
-
-  // src/overlay.ts
-  var KINDS = ["boxes", "polygons", "keypoints", "masks", "names"];
-  var MAX_NAMES2 = 200;
-  function overlay(objects, masks) {
-    const [width, height] = objects.size;
-    const drawing = s("svg", {
-      viewBox: `0 0 ${width} ${height}`,
-      preserveAspectRatio: "none",
-      "aria-hidden": "true"
-    });
-    const names = h("div", { class: "names", "aria-hidden": "true" });
-    const root = h("div", { class: "overlay" }, drawing, names);
-    for (const mask of masks) drawing.append(maskImage(mask, objects.size));
-    const items = [...objects.items].sort((a, b) => area(b) - area(a));
-    for (const item of items) drawing.append(shape(item, objects.size));
-    for (const item of items.slice(-MAX_NAMES2)) {
-      const its = name(item, objects.size);
-      if (its !== null) names.append(its);
-    }
-    return {
-      root,
-      controls: controls(root, objects.items, masks.length > 0),
-      toggle: () => root.classList.toggle("off")
-    };
-  }
-  function area(item) {
-    if (!item.box) return Infinity;
-    const [x0, y0, x1, y1] = item.box;
-    return Math.abs((x1 - x0) * (y1 - y0));
-  }
-  function maskImage(url, [width, height]) {
-    return s("image", { class: "masks", href: url, width, height, preserveAspectRatio: "none" });
-  }
-  function shape(item, size) {
-    const group = s("g", { "data-class": item.class ?? "" });
-    group.style.setProperty("--class", colour(item.class).fill);
-    if (item.mask) group.append(maskImage(item.mask, size));
-    for (const polygon of item.polygons ?? []) {
-      group.append(...edged("polygon", "polygons", { points: polygon.join(" ") }));
-    }
-    if (item.box) {
-      const [x0, y0, x1, y1] = item.box;
-      const box = {
-        x: Math.min(x0, x1),
-        y: Math.min(y0, y1),
-        width: Math.abs(x1 - x0),
-        height: Math.abs(y1 - y0)
-      };
-      group.append(...edged("rect", "boxes", box));
-    }
-    for (const [x, y, visible] of item.keypoints ?? []) {
-      if (visible > 0)
-        group.append(
-          ...edged("path", visible > 1 ? "keypoints" : "keypoints covered", {
-            d: `M${x} ${y}h0.001`
-          })
-        );
-    }
-    return group;
-  }
-  function edged(tag, kind, at) {
-    return [s(tag, { class: `edge ${kind}`, ...at }), s(tag, { class: kind, ...at })];
-  }
-  function name(item, [width, height]) {
-    const first = item.polygons?.[0];
-    const x = item.box?.[0] ?? first?.[0];
-    const y = item.box?.[1] ?? first?.[1];
-    if (x === void 0 || y === void 0) return null;
-    const its = h(
-      "span",
-      { "data-class": item.class ?? "" },
-      item.name ?? (item.class === null ? "" : `class ${item.class}`)
-    );
-    const { fill: fill2, text } = colour(item.class);
-    its.style.left = `${Math.max(0, x / width * 100)}%`;
-    its.style.top = `${Math.max(0, y / height * 100)}%`;
-    its.style.background = fill2;
-    its.style.color = text;
-    return its;
-  }
-  function controls(root, items, fieldMasks) {
-    const have = {
-      boxes: items.some((item) => item.box),
-      polygons: items.some((item) => item.polygons?.length),
-      keypoints: items.some((item) => item.keypoints?.length),
-      masks: fieldMasks || items.some((item) => item.mask),
-      names: items.length > 0
-    };
-    const kinds = KINDS.filter((kind) => have[kind]).map(
-      (kind) => check(kind, (on) => root.classList.toggle(`no-${kind}`, !on))
-    );
-    return h(
-      "div",
-      { class: "controls" },
-      h("div", { class: "checks", role: "group", "aria-label": "What is drawn" }, ...kinds),
-      h(
-        "div",
-        { class: "checks", role: "group", "aria-label": "Classes" },
-        ...classes(root, items)
-      )
-    );
-  }
-  function classes(root, items) {
-    const found = /* @__PURE__ */ new Map();
-    for (const item of items) {
-      const known = found.get(item.class) ?? {
-        name: item.name ?? `class ${item.class ?? "unknown"}`,
-        n: 0
-      };
-      known.n += 1;
-      found.set(item.class, known);
-    }
-    return [...found].map(([label, { name: name2, n }]) => {
-      const toggle = (on) => {
-        for (const element of root.querySelectorAll("[data-class]")) {
-          if (element.getAttribute("data-class") === String(label ?? ""))
-            element.classList.toggle("hidden", !on);
-        }
-      };
-      const swatch = h("span", { class: "swatch" });
-      swatch.style.background = colour(label).fill;
-      return check(`${name2} (${count(n)})`, toggle, swatch);
-    });
-  }
-  function check(text, toggle, swatch) {
-    const box = h("input", { type: "checkbox", checked: true });
-    box.addEventListener("change", () => toggle(box.checked));
-    return h("label", { class: "check" }, box, swatch, text);
   }
 
   // src/stage.ts
@@ -3083,7 +3169,7 @@ ${number2}`,
           "section",
           null,
           h("h2", null, "Stored"),
-          h("dl", null, ...flat([split, ...stored2 ?? [], fact("Checksum", verified)]))
+          h("dl", null, ...flat2([split, ...stored2 ?? [], fact("Checksum", verified)]))
         ),
         sample2.exif.length > 0 && h(
           "section",
@@ -3092,7 +3178,7 @@ ${number2}`,
           h(
             "dl",
             null,
-            ...flat(sample2.exif.map(({ name: name2, value }) => fact(name2, short(value))))
+            ...flat2(sample2.exif.map(({ name: name2, value }) => fact(name2, short(value))))
           )
         ),
         this.python(sample2.python)
@@ -3112,7 +3198,7 @@ ${number2}`,
   function fact(name2, value, isCode = false) {
     return [h("dt", null, name2), h("dd", null, isCode ? h("code", null, value) : value)];
   }
-  function flat(facts) {
+  function flat2(facts) {
     return facts.flatMap((pair) => pair ?? []);
   }
 

@@ -4,6 +4,7 @@ import * as address from "./address";
 import type { App, Page } from "./app";
 import { failure, fill, h } from "./dom";
 import { count, tail } from "./format";
+import { controls, drawing } from "./overlay";
 import { ask, askBytes, isQuiet } from "./server";
 import type { Batch, Transform } from "./types";
 
@@ -60,7 +61,7 @@ export class BatchView implements Page {
     private readonly inputs = new Map<string, HTMLInputElement>();
     private readonly text = h("textarea", {
         name: "transform",
-        rows: 5,
+        rows: 4,
         spellcheck: "false",
         required: true,
     });
@@ -79,7 +80,10 @@ export class BatchView implements Page {
     private readonly applied = h("ol", { class: "applied", "aria-label": "Transforms" });
     readonly root: HTMLElement;
     private asking = new AbortController();
+    /** Switches for the objects in the images. */
+    private readonly under = h("div", { class: "drawn" });
     private blob = "";
+    private masks = "";
 
     constructor(
         private readonly app: App,
@@ -120,6 +124,7 @@ export class BatchView implements Page {
             form,
             this.problem,
             this.applied,
+            this.under,
             this.result,
         );
         this.use(to);
@@ -137,7 +142,7 @@ export class BatchView implements Page {
 
     stop(): void {
         this.asking.abort();
-        URL.revokeObjectURL(this.blob);
+        this.forget();
     }
 
     private control({ name, title, value, least, most }: Choice): HTMLElement {
@@ -205,8 +210,13 @@ export class BatchView implements Page {
                 askBytes(`batch.png${parameters}`, signal),
             ]);
             if (signal.aborted) return;
-            URL.revokeObjectURL(this.blob);
+            const masks = batch.masks
+                ? await askBytes(`batch-masks.png${parameters}`, signal)
+                : null;
+            if (signal.aborted) return;
+            this.forget();
             this.blob = URL.createObjectURL(picture);
+            this.masks = masks === null ? "" : URL.createObjectURL(masks);
             fill(this.problem);
             const last = this.inputs.get("step");
             if (batch.steps !== undefined && last)
@@ -214,9 +224,12 @@ export class BatchView implements Page {
             fill(this.applied, ...batch.transform.map((its) => h("li", null, code(its))));
             fill(this.result, ...batch.rows.map((_, at) => this.tile(batch, at)));
             this.result.style.setProperty("--views", String(batch.views));
+            this.result.style.setProperty("--tile", `${tileSide(batch)}px`);
+            this.switches(batch);
         } catch (error) {
             if (isQuiet(error)) return;
             fill(this.applied);
+            fill(this.under);
             fill(this.result);
             fill(
                 this.problem,
@@ -227,6 +240,18 @@ export class BatchView implements Page {
         }
     }
 
+    private forget(): void {
+        URL.revokeObjectURL(this.blob);
+        URL.revokeObjectURL(this.masks);
+    }
+
+    private switches({ rows, masks }: Batch): void {
+        const items = rows.flatMap(({ objects }) => objects?.flat() ?? []);
+        const some = items.length > 0;
+        // Names of all objects would hide images of this size.
+        fill(this.under, some && controls(this.result, items, masks === true, false));
+    }
+
     /** A row: its views beside each other. The picture has all of them below each other. */
     private tile({ rows, views, width, height }: Batch, at: number): HTMLElement {
         const row = rows[at];
@@ -234,13 +259,24 @@ export class BatchView implements Page {
         const name = row.label === null ? "" : this.app.className(row.label);
         const images = rows.length * views;
         const pictures = Array.from({ length: views }, (_, view) => {
-            const picture = h("span", { class: "crop" });
             const place = at * views + view;
+            const cut = (name: string, url: string) => {
+                const picture = h("span", { class: name });
+                picture.style.backgroundImage = `url("${url}")`;
+                picture.style.backgroundSize = `100% ${images * 100}%`;
+                const down = images > 1 ? (place / (images - 1)) * 100 : 0;
+                picture.style.backgroundPosition = `0 ${down}%`;
+                return picture;
+            };
+            const picture = cut("crop", this.blob);
             picture.style.maxWidth = `${width}px`;
             picture.style.aspectRatio = `${width} / ${height}`;
-            picture.style.backgroundImage = `url("${this.blob}")`;
-            picture.style.backgroundSize = `100% ${images * 100}%`;
-            picture.style.backgroundPosition = `0 ${images > 1 ? (place / (images - 1)) * 100 : 0}%`;
+            const items = row.objects?.[view];
+            if (items !== undefined) {
+                const over = drawing({ size: [width, height], items }, []);
+                if (this.masks !== "") over.prepend(cut("masks", this.masks));
+                picture.append(over);
+            }
             return picture;
         });
         const lines = [row.failed ? "failed" : name || `#${count(row.sample)}`, tail(row.key)];
@@ -253,4 +289,10 @@ export class BatchView implements Page {
         const all = h("span", { class: "views" }, ...pictures);
         return h("div", { role: "listitem" }, h("a", link, all, caption));
     }
+}
+
+/** The least side of an image: the fewer there are, the larger. */
+function tileSide({ rows, views }: Batch): number {
+    const images = rows.length * views;
+    return images <= 8 ? 224 : images <= 16 ? 176 : 136;
 }

@@ -1,7 +1,7 @@
 // The values of a sample, each as its kind is read best.
 
 import { h, longText } from "./dom";
-import { bytes, count, number } from "./format";
+import { bytes, compact, count, number } from "./format";
 import type { Sample, Value } from "./types";
 
 export function fieldsTable(sample: Sample, set: string): HTMLElement {
@@ -62,10 +62,8 @@ function contents(value: Value, place: string): (Node | string)[] {
         }
         case "json": {
             const text =
-                typeof value.value === "string"
-                    ? pretty(value.value)
-                    : JSON.stringify(value.value, null, 2);
-            return [longText(value.name, text ?? ""), ...cut(value, download)];
+                typeof value.value === "string" ? parsed(value.value) : compact(value.value);
+            return [longText(value.name, text), ...cut(value, download)];
         }
         case "text":
             return [
@@ -97,9 +95,9 @@ function plain(value: number): string {
     return Number.isInteger(value) ? String(value) : number(value);
 }
 
-function pretty(text: string): string {
+function parsed(text: string): string {
     try {
-        return JSON.stringify(JSON.parse(text), null, 2);
+        return compact(JSON.parse(text));
     } catch {
         // Texts that were cut are no documents.
         return text;

@@ -168,7 +168,9 @@ export class NumbersBody {
     private caption(some?: [number, number]): void {
         const first = this.bins[some ? Math.min(...some) : 0];
         const last = this.bins[some ? Math.max(...some) : this.bins.length - 1];
-        if (!first || !last) return say(this.under, "no values");
+        const isEmpty = this.bins.every(({ n }) => n === 0);
+        this.picture.toggleAttribute("hidden", isEmpty);
+        if (!first || !last || isEmpty) return say(this.under, "No samples match.");
         const n = this.bins
             .slice(this.bins.indexOf(first), this.bins.indexOf(last) + 1)
             .reduce((sum, bin) => sum + bin.n, 0);

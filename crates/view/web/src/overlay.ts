@@ -21,28 +21,34 @@ export interface Overlay {
 
 /** `masks` are the addresses of masks that are fields of their own. */
 export function overlay(objects: Objects, masks: string[]): Overlay {
-    const [width, height] = objects.size;
-    const drawing = s("svg", {
-        viewBox: `0 0 ${width} ${height}`,
-        preserveAspectRatio: "none",
-        "aria-hidden": "true",
-    });
-    const names = h("div", { class: "names", "aria-hidden": "true" });
-    const root = h("div", { class: "overlay" }, drawing, names);
-
-    for (const mask of masks) drawing.append(maskImage(mask, objects.size));
-    // Large things first, so that small ones lie over them.
-    const items = [...objects.items].sort((a, b) => area(b) - area(a));
-    for (const item of items) drawing.append(shape(item, objects.size));
-    for (const item of items.slice(-MAX_NAMES)) {
-        const its = name(item, objects.size);
-        if (its !== null) names.append(its);
-    }
+    const root = drawing(objects, masks);
     return {
         root,
         controls: controls(root, objects.items, masks.length > 0),
         toggle: () => root.classList.toggle("off"),
     };
+}
+
+/** What lies over an image, without controls. */
+export function drawing(objects: Objects, masks: string[]): HTMLElement {
+    const [width, height] = objects.size;
+    const picture = s("svg", {
+        viewBox: `0 0 ${width} ${height}`,
+        preserveAspectRatio: "none",
+        "aria-hidden": "true",
+    });
+    const names = h("div", { class: "names", "aria-hidden": "true" });
+    const root = h("div", { class: "overlay" }, picture, names);
+
+    for (const mask of masks) picture.append(maskImage(mask, objects.size));
+    // Large things first, so that small ones lie over them.
+    const items = [...objects.items].sort((a, b) => area(b) - area(a));
+    for (const item of items) picture.append(shape(item, objects.size));
+    for (const item of items.slice(-MAX_NAMES)) {
+        const its = name(item, objects.size);
+        if (its !== null) names.append(its);
+    }
+    return root;
 }
 
 function area(item: Item): number {
@@ -111,7 +117,13 @@ function name(item: Item, [width, height]: [number, number]): HTMLElement | null
     return its;
 }
 
-function controls(root: HTMLElement, items: Item[], fieldMasks: boolean): HTMLElement {
+/** Switches for what is drawn within an element; names may be off at first. */
+export function controls(
+    root: HTMLElement,
+    items: Item[],
+    fieldMasks: boolean,
+    named = true,
+): HTMLElement {
     const have: Record<Kind, boolean> = {
         boxes: items.some((item) => item.box),
         polygons: items.some((item) => item.polygons?.length),
@@ -119,9 +131,12 @@ function controls(root: HTMLElement, items: Item[], fieldMasks: boolean): HTMLEl
         masks: fieldMasks || items.some((item) => item.mask),
         names: items.length > 0,
     };
-    const kinds = KINDS.filter((kind) => have[kind]).map((kind) =>
-        check(kind, (on) => root.classList.toggle(`no-${kind}`, !on)),
-    );
+    const kinds = KINDS.filter((kind) => have[kind]).map((kind) => {
+        const show = (on: boolean) => root.classList.toggle(`no-${kind}`, !on);
+        const on = kind !== "names" || named;
+        show(on);
+        return check(kind, show, undefined, on);
+    });
     return h(
         "div",
         { class: "controls" },
@@ -157,8 +172,13 @@ function classes(root: HTMLElement, items: Item[]): HTMLElement[] {
     });
 }
 
-function check(text: string, toggle: (on: boolean) => void, swatch?: HTMLElement): HTMLElement {
-    const box = h("input", { type: "checkbox", checked: true });
+function check(
+    text: string,
+    toggle: (on: boolean) => void,
+    swatch?: HTMLElement,
+    checked = true,
+): HTMLElement {
+    const box = h("input", { type: "checkbox", checked });
     box.addEventListener("change", () => toggle(box.checked));
     return h("label", { class: "check" }, box, swatch, text);
 }

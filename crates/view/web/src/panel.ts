@@ -5,7 +5,7 @@ import type { App } from "./app";
 import { failure, fill, h, say } from "./dom";
 import { NumbersBody } from "./numbers";
 import { ask, isAbort, poll } from "./server";
-import { count } from "./format";
+import { count, plural } from "./format";
 import type { Facet, Facets } from "./types";
 import { ValuesBody } from "./values";
 
@@ -112,8 +112,8 @@ export class Panel {
         say(
             this.scanned,
             whole
-                ? `${count(samples)} looked at`
-                : `${count(scanned)} of ${count(samples)} looked at`,
+                ? `Counts of ${plural(samples, "sample")}`
+                : `Counts of ${count(scanned)} of ${plural(samples, "sample")} so far`,
         );
     }
 

@@ -134,10 +134,21 @@ export interface Sample {
 /** One name, and its arguments. */
 export type Transform = Record<string, Record<string, unknown>>;
 
+export interface BatchRow {
+    sample: number;
+    key: string;
+    label: number | null;
+    failed?: boolean;
+    /** Those in each view. */
+    objects?: Item[][];
+}
+
 export interface Batch {
-    rows: { sample: number; key: string; label: number | null; failed?: boolean }[];
+    rows: BatchRow[];
     /** Images of each row. */
     views: number;
+    /** Objects have masks, which are a picture of their own. */
+    masks?: boolean;
     width: number;
     height: number;
     transform: Transform[];

@@ -76,14 +76,18 @@ export class ValuesBody {
 
         this.find.hidden = all.length <= AT_ONCE;
         const last = this.start + shown.length;
-        this.pager.hidden = found.length <= AT_ONCE && (this.more === 0 || text !== "");
+        const isShort = found.length <= AT_ONCE && (this.more === 0 || text !== "");
+        this.pager.hidden = isShort && shown.length > 0;
         const rest = this.more > 0 && text === "" ? `, ${count(this.more)} rarer` : "";
         say(
             this.where,
             shown.length === 0
-                ? "none"
+                ? text === ""
+                    ? "No samples match."
+                    : "none"
                 : `${this.start + 1}–${last} of ${count(found.length)}${rest}`,
         );
+        this.back.hidden = this.next.hidden = shown.length === 0;
         this.back.disabled = this.start === 0;
         this.next.disabled = last >= found.length;
     }

@@ -282,17 +282,32 @@ test("requests of tiles scrolled past are broken off", ONLY_MOCK, async () => {
     }
 });
 
+test("where no sample matches, that is said everywhere, with the way back", ONLY_MOCK, async () => {
+    await visit(its, "#/?width=1..2", async (page) => {
+        await page.getByText("No samples match. Clear filters").waitFor();
+        const panel = page.locator(".panel");
+        await panel.getByText("No samples match.").nth(3).waitFor();
+        const empty = panel.locator(".histogram:not([hidden])");
+        // Its own histogram is of the samples that other filters keep.
+        assert.equal(await empty.count(), 1);
+        await page.getByRole("link", { name: "Clear filters" }).click();
+        await drawn(page);
+        assert.equal(await panel.getByText("No samples match.").count(), 0);
+        assert.ok((await empty.count()) > 1);
+    });
+});
+
 test("facets and totals grow while the catalog is made", ONLY_MOCK, async () => {
     const growing = await import("./mock/server.mjs").then(({ serve }) => serve({ scan: 6000 }));
     try {
         await visit({ ...its, address: growing.address }, "#/?codec=%22png%22", async (page) => {
             await page
-                .locator(".scanned", { hasText: /^[\d,]+ of 1,281,167 looked at$/ })
+                .locator(".scanned", { hasText: /^Counts of [\d,]+ of 1,281,167 samples so far$/ })
                 .waitFor();
             await page.locator(".total", { hasText: "so far" }).waitFor();
             const before = await page.locator(".total").innerText();
             await page
-                .locator(".scanned", { hasText: /^1,281,167 looked at$/ })
+                .locator(".scanned", { hasText: /^Counts of 1,281,167 samples$/ })
                 .waitFor({ timeout: 60_000 });
             await page.locator(".total:not(:has-text('so far'))").waitFor();
             assert.notEqual(await page.locator(".total").innerText(), before);

@@ -140,6 +140,31 @@ test("objects lie over the image, and can be taken away", ONLY_MOCK, async () =>
     });
 });
 
+test("documents take few lines, and sizes have the units of the command", ONLY_MOCK, async () => {
+    await visit(its, "#/sample/6", async (page) => {
+        const text = await page.getByRole("group", { name: "meta" }).innerText();
+        const lines = [
+            "{",
+            '  "source": "generated",',
+            '  "tags": ["outdoor", "day"],',
+            '  "bbox": [',
+            "    [10, 20, 300, 200],",
+            "    [214, 35, 143, 43]",
+            "  ],",
+            '  "camera": { "iso": 200 }',
+            "}",
+        ];
+        assert.equal(text, lines.join("\n"));
+        const { bytes } = (await its.ask("api/sample/6")).values[0];
+        const image = page.getByRole("row", { name: /^image/ });
+        assert.ok((await image.innerText()).includes(`${(bytes / 1024).toFixed(2)} KiB`));
+        for (const box of await page.locator(".facts pre").all()) {
+            const rest = await box.evaluate((it) => it.scrollHeight - it.clientHeight);
+            assert.ok(rest <= 0, `${rest} px of a box are hidden`);
+        }
+    });
+});
+
 test("errors of the server are shown in place, with their cause", ONLY_MOCK, async () => {
     await visit(its, "#/sample/70001", async (page) => {
         await page.getByText("the sample's row lies behind the end of the file").waitFor();
@@ -207,6 +232,29 @@ test("a batch is cut into its rows and their views", async () => {
         assert.equal(await page.getByLabel("Usual lists").inputValue(), "");
         const { width, height } = await page.locator(".crop").first().boundingBox();
         assert.ok(Math.abs(width - 2 * height) < 2, `${width} x ${height}`);
+    });
+});
+
+test("the objects of a batch lie over its images", ONLY_MOCK, async () => {
+    await visit(its, "#/batch?rows=2&views=2", async (page) => {
+        await page.locator(".batch a").nth(1).waitFor();
+        const { rows } = await its.ask("api/batch?step=0&seed=0&epoch=0&rows=2&views=2");
+        const items = rows.flatMap(({ objects }) => objects.flat());
+        const boxes = page.locator(".batch rect.boxes:not(.edge)");
+        assert.equal(await boxes.count(), items.length);
+        assert.equal(await page.locator(".batch .crop .masks").count(), 4);
+        const crop = await page.locator(".batch .crop").first().boundingBox();
+        const box = await boxes.first().boundingBox();
+        const widths = rows[0].objects[0].map(({ box }) => box[2] - box[0]);
+        const scale = crop.width / 224;
+        assert.ok(Math.abs(box.width - Math.max(...widths) * scale) < 4, `${box.width}`);
+        assert.ok(await page.locator(".batch .names").first().isHidden());
+        await page.getByRole("checkbox", { name: "names" }).check();
+        assert.ok(await page.locator(".batch .names").first().isVisible());
+        for (const kind of ["boxes", "masks"]) {
+            await page.getByRole("checkbox", { name: kind }).uncheck();
+            assert.ok(await page.locator(`.batch .${kind}`).first().isHidden(), kind);
+        }
     });
 });
 

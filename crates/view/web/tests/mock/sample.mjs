@@ -27,6 +27,10 @@ export function sample(i) {
             value: JSON.stringify({
                 source: "generated",
                 tags: ["outdoor", "day"],
+                bbox: [
+                    [10, 20, 300, 200],
+                    [214, 35, 143, 43],
+                ],
                 camera: { iso: 200 },
             }),
             cut: i % 2 === 1,
@@ -152,6 +156,20 @@ export function batchSize(parameters) {
     const sizes = list.flatMap((transform) => Object.values(transform).map(({ size }) => size));
     const [height, width] = sizes.filter(Array.isArray).at(-1) ?? [224, 224];
     return [width, height];
+}
+
+/** Those of each view. */
+export function batchObjects(parameters, i) {
+    const [width, height] = batchSize(parameters);
+    const views = Number(parameters.get("views") ?? 1);
+    return Array.from({ length: views }, (_, view) => objects(i + view, width, height).items);
+}
+
+export function batchMasks(parameters) {
+    const [width, height] = batchSize(parameters);
+    const images = batchRows(parameters).length * Number(parameters.get("views") ?? 1);
+    const inside = (x, y) => x < width / 2 && y % height < height / 2;
+    return png(width, height * images, 4, (x, y) => (inside(x, y) ? [230, 60, 60, 255] : [0, 0, 0, 0]));
 }
 
 export function batchPicture(parameters) {

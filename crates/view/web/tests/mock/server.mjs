@@ -5,7 +5,16 @@ import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as data from "./data.mjs";
-import { batchPicture, batchRows, batchSize, mask, picture, sample } from "./sample.mjs";
+import {
+    batchMasks,
+    batchObjects,
+    batchPicture,
+    batchRows,
+    batchSize,
+    mask,
+    picture,
+    sample,
+} from "./sample.mjs";
 
 const DIST = join(dirname(fileURLToPath(import.meta.url)), "../../dist");
 const PAGE = {
@@ -99,6 +108,7 @@ async function answer(path, parameters, state) {
     const [root, first, second] = path.split("/");
     if (root === "image" || root === "mask" || root === "field")
         return bytesOf(root, first, second, parameters);
+    if (path === "batch-masks.png") return ["image/png", batchMasks(parameters)];
     if (path === "batch.png") return ["image/png", batchPicture(parameters)];
     if (path === "keys.txt") {
         const kept = data.keep(data.filtersOf(parameters)) ?? [0, 1, 2];
@@ -170,10 +180,12 @@ function api(name, number, parameters, state) {
                 sample: i,
                 key: data.key(i),
                 label: data.label[i],
+                objects: batchObjects(parameters, i),
             }));
             const [width, height] = batchSize(parameters);
             const transform = JSON.parse(parameters.get("transform") ?? "[]");
-            return { rows, views: Number(parameters.get("views") ?? 1), width, height, transform };
+            const views = Number(parameters.get("views") ?? 1);
+            return { rows, views, masks: true, width, height, transform };
         }
         case "damage": {
             state.checked = Math.min(data.SAMPLES, state.checked + 700_000);
