@@ -65,35 +65,44 @@ fn verdict(report: &Report) -> String {
     let solution = &report.solution;
     let chosen = &solution.chosen;
     let (encoded, raw) = (escape(&report.encoded.name), escape(&report.raw.name));
-    let text = match solution.verdict {
-        Verdict::NoGain => format!(
+    let predicted = images_per_s(chosen.throughput.images_per_s());
+    let predicted_gain = times(gain_of(chosen, &solution.encoded_only));
+    let measured = report.achieved(chosen.share).zip(report.achieved(0.0));
+    let measured = measured.filter(|(_, encoded)| *encoded > 0.0);
+    let more = measured.map_or_else(String::new, |(rate, _)| explained(report, rate));
+    let text = match (solution.verdict, measured) {
+        (Verdict::NoGain, _) => format!(
             "<strong>Keep everything {encoded}.</strong> The best mixture with {raw} is predicted \
-             to be {} as fast.",
-            times(solution.gain)
+             to be {} as fast.{}{more}",
+            times(solution.gain),
+            measured.map_or_else(String::new, |(rate, _)| format!(
+                " Measured with the loader: {} images/s, and {predicted} predicted.",
+                images_per_s(rate)
+            ))
         ),
-        Verdict::Gain => format!(
-            "<strong>Store {:.1} % of the images as {raw}.</strong> Predicted: {} images/s, {} as \
-             fast as everything {encoded}, in {} instead of {}.",
-            chosen.share * 100.0,
-            images_per_s(chosen.throughput.images_per_s()),
-            times(gain_of(chosen, &solution.encoded_only)),
-            bytes(chosen.dataset_bytes),
-            bytes(solution.encoded_only.dataset_bytes)
-        ),
+        (Verdict::Gain, measured) => {
+            let rates = match measured {
+                Some((rate, encoded_rate)) => format!(
+                    "Measured with the loader: {} images/s, {} as fast as everything {encoded}; \
+                     predicted: {predicted}, {predicted_gain} as fast.",
+                    images_per_s(rate),
+                    times(rate / encoded_rate)
+                ),
+                None => format!(
+                    "Predicted: {predicted} images/s, {predicted_gain} as fast as everything \
+                     {encoded}."
+                ),
+            };
+            format!(
+                "<strong>Store {:.1} % of the images as {raw}.</strong> {rates} The dataset takes \
+                 {} instead of {}.{more}",
+                chosen.share * 100.0,
+                bytes(chosen.dataset_bytes),
+                bytes(solution.encoded_only.dataset_bytes)
+            )
+        }
     };
-    format!("<p>{text}{}</p>\n{}", achieved(report), all_formats(report))
-}
-
-fn achieved(report: &Report) -> String {
-    match (report.achieved(report.solution.chosen.share), report.achieved(0.0)) {
-        (Some(chosen), Some(encoded)) if encoded > 0.0 => format!(
-            " Measured with the loader: {} images/s, {} as fast.{}",
-            images_per_s(chosen),
-            times(chosen / encoded),
-            explained(report, chosen)
-        ),
-        _ => String::new(),
-    }
+    format!("<p>{text}</p>\n{}", all_formats(report))
 }
 
 /// Explains why another share was chosen than the model's fastest, and how far the model is off.
@@ -114,7 +123,7 @@ fn explained(report: &Report, measured: f64) -> String {
     let off = measured / predicted;
     if off.is_finite() && !(1.0 / FAR_OFF..=FAR_OFF).contains(&off) {
         text.push_str(&format!(
-            " That is {} what the model predicts there: this machine was not equally busy while \
+            " The measured rate is {} what the model predicts there: this machine was not equally busy while \
              the inputs were measured, or the sample is too small. Repeat it, or give more \
              <code>{}</code> and <code>{}</code>.",
             times(off),
@@ -163,16 +172,27 @@ fn busy(report: &Report) -> String {
     chart.to_svg()
 }
 
+/// Returns the predictions in one table, by share: every tenth, and the shares with a name.
 fn predictions(report: &Report) -> String {
     let solution = &report.solution;
     let named = [
         (format!("all {}", escape(&report.encoded.name)), &solution.encoded_only),
+        (format!("all {}", escape(&report.raw.name)), &solution.raw_only),
         ("highest throughput".into(), &solution.optimum),
         ("fewest bytes within 2 %".into(), &solution.cheapest),
         ("chosen".into(), &solution.chosen),
-        (format!("all {}", escape(&report.raw.name)), &solution.raw_only),
     ];
-    let row = |name: String, choice: &Choice| {
+    let tenths = report.tenths.iter().map(|choice| (String::new(), choice));
+    let mut rows: Vec<(String, &Choice)> = Vec::new();
+    for (name, choice) in named.into_iter().chain(tenths) {
+        match rows.iter_mut().find(|(_, known)| known.share == choice.share) {
+            Some((_, _)) if name.is_empty() => {}
+            Some((names, _)) => names.push_str(&format!(", {name}")),
+            None => rows.push((name, choice)),
+        }
+    }
+    rows.sort_by(|(_, a), (_, b)| a.share.total_cmp(&b.share));
+    let row = |(name, choice): (String, &Choice)| {
         let throughput = &choice.throughput;
         vec![
             name,
@@ -187,14 +207,7 @@ fn predictions(report: &Report) -> String {
     };
     let raw = escape(&report.raw.name);
     let head = ["", &raw, "loading/s", "decoding/s", "images/s", "waits for", "cached", "dataset"];
-    let named = named.into_iter().map(|(name, choice)| row(name, choice)).collect();
-    let tenths = report.tenths.iter().zip(0..);
-    let tenths = tenths.map(|(choice, k)| row(format!("{k}/10"), choice)).collect();
-    format!(
-        "<h2>Predicted</h2>\n{}<h2>Every tenth</h2>\n{}",
-        table(&head, named),
-        table(&head, tenths)
-    )
+    format!("<h2>Predicted</h2>\n{}", table(&head, rows.into_iter().map(row).collect()))
 }
 
 fn inputs(report: &Report) -> String {

@@ -79,7 +79,7 @@ pub use chart::{BarChart, Bars, Histogram, LineChart, MarkedBar, MarkedBars, Ser
 pub use html::to_html;
 pub use measure::{FormatCost, Measured, Measuring, measure_formats, time_formats};
 pub use model::{Binding, Busy, Cost, Machine, Model, Throughput};
-pub use page::Page;
+pub use page::{Page, grouped};
 pub use read::{Bandwidth, Pattern, ReadPlan, Target, measure_read};
 pub use report::{FormatReport, MeasuredOn, Mixture, MixtureReport, PaperSearch, Report, Verified};
 pub use sampling::{Sampled, Stored, choose, sample};

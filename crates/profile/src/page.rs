@@ -26,10 +26,14 @@ svg text { fill: var(--ink); } svg .tick { fill: var(--quiet); }
 svg polyline { fill: none; stroke-width: 2; }
 svg .grid { stroke: var(--faint); } svg .loading { stroke: var(--loading); }
 svg .decoding { stroke: var(--decoding); stroke-dasharray: 7 4; }
-svg .both { stroke: var(--both); stroke-width: 8; }
+svg .both { stroke: var(--both); stroke-width: 5; }
 svg .chosen { stroke: var(--ink); stroke-dasharray: 2 4; } svg .point { fill: var(--ink); }
 svg .range { stroke: var(--ink); stroke-width: 2; }
 svg .measured { fill: var(--paper); stroke: var(--ink); stroke-width: 2; }
+@media (max-width: 36rem) {
+  th, td { white-space: normal; overflow-wrap: anywhere; }
+  .scroll > svg { min-width: 36rem; } .scroll > svg.histogram { min-width: 0; font-size: 24px; }
+  svg .second { display: none; } }
 ";
 
 /// Additional style for the pictures of comparisons.
@@ -41,6 +45,8 @@ svg .series2 { stroke: var(--ink); stroke-dasharray: 7 4; }
 svg .series3 { stroke: var(--loading); stroke-dasharray: 2 4; }
 svg .series4 { stroke: var(--decoding); stroke-dasharray: 2 4; }
 svg .series5 { stroke: var(--both); }
+.texts th, .texts td { text-align: left; vertical-align: top; white-space: normal; }
+.texts td:last-child { font-weight: 600; }
 li { margin: .2rem 0; } code { overflow-wrap: anywhere; }
 ";
 
@@ -106,9 +112,16 @@ impl Page {
         self.add(table(head, rows.collect()).trim_end());
     }
 
+    /// Adds a table of texts, the last of which in each row stands out.
+    pub fn texts(&mut self, head: &[&str], rows: &[Vec<String>]) {
+        self.add("<div class=\"texts\">");
+        self.table(head, rows);
+        self.add("</div>");
+    }
+
     /// Adds a picture, with texts that are already escaped.
     pub fn picture(&mut self, svg: &str) {
-        self.add(svg.trim_end());
+        self.add(&format!("<div class=\"scroll\">{}</div>", svg.trim_end()));
     }
 
     pub(crate) fn add(&mut self, html: &str) {
@@ -122,6 +135,26 @@ impl Page {
         self.html.push_str("</body>\n</html>\n");
         self.html
     }
+}
+
+/// Formats a count in groups of three digits.
+///
+/// ```
+/// use fdconvert_profile::grouped;
+///
+/// assert_eq!([7, 1024, 42_310_667].map(grouped), ["7", "1,024", "42,310,667"]);
+/// ```
+#[must_use]
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Returns a table of HTML cells.

@@ -1,7 +1,7 @@
 //! The statistics of a dataset as one page, with histograms.
 use super::{DatasetStats, Stats};
 use fdconvert_core::size;
-use fdconvert_profile::{Histogram, Page};
+use fdconvert_profile::{Histogram, Page, grouped};
 use std::path::Path;
 
 /// Number of classes that the page lists from each end.
@@ -15,31 +15,31 @@ pub(super) fn page(dataset: &Path, found: &DatasetStats) -> String {
     let mut page = Page::new(&format!("Samples of {}", dataset.display()));
     page.quiet(&format!(
         "{} samples, {} classes; fdconvert {}",
-        found.samples,
-        counts.classes.len(),
+        grouped(found.samples),
+        grouped(counts.classes.len() as u64),
         env!("CARGO_PKG_VERSION")
     ));
-    let mut facts = vec![vec!["samples".to_owned(), found.samples.to_string()]];
+    let mut facts = vec![vec!["samples".to_owned(), grouped(found.samples)]];
     let mut fact = |name: &str, value: String| facts.push(vec![name.to_owned(), value]);
     for (name, n) in &found.splits {
-        fact(&format!("in the split {name}"), n.to_string());
+        fact(&format!("in the split {name}"), grouped(*n));
     }
     for (codec, n) in &counts.codecs {
-        fact(&format!("images stored as {codec}"), n.to_string());
+        fact(&format!("images stored as {codec}"), grouped(*n));
     }
     fact("bytes of the images", size(counts.bytes.iter().sum()));
     if let Some(objects) = &counts.objects {
-        let (n_categories, n_images) = (objects.categories.len(), objects.images);
-        let n = objects.n_objects;
-        fact("objects", format!("{n} of {n_categories} categories in {n_images} images"));
+        let categories = objects.categories.len() as u64;
+        let [n, categories, images] = [objects.n_objects, categories, objects.images].map(grouped);
+        fact("objects", format!("{n} of {categories} categories in {images} images"));
     }
     if let Some(duplicates) = found.duplicates {
-        fact("images with the bytes of an earlier one", duplicates.to_string());
+        fact("duplicates of an earlier image", grouped(duplicates));
     }
     if counts.n_unreadable > 0 {
-        fact("samples that cannot be read", counts.n_unreadable.to_string());
+        fact("samples that cannot be read", grouped(counts.n_unreadable));
     }
-    page.table(&["of the dataset", ""], &facts);
+    page.table(&["the dataset", ""], &facts);
     if let Some(pixels) = &found.pixels {
         let row = |name: &str, values: [f64; 3]| {
             std::iter::once(name.to_owned()).chain(values.map(|it| format!("{it:.6}"))).collect()
@@ -49,7 +49,11 @@ pub(super) fn page(dataset: &Path, found: &DatasetStats) -> String {
             &["levels from 0 to 1", "red", "green", "blue"],
             &[row("mean", pixels.mean), row("standard deviation", pixels.std)],
         );
-        page.quiet(&format!("{} pixels of {} images", pixels.pixels, pixels.images));
+        page.quiet(&format!(
+            "{} pixels of {} images",
+            grouped(pixels.pixels),
+            grouped(pixels.images)
+        ));
     }
     sizes(&mut page, counts);
     classes(&mut page, counts);
@@ -79,7 +83,7 @@ fn classes(page: &mut Page, counts: &Stats) {
     }
     page.heading("Classes");
     let sorted = counts.by_frequency();
-    let row = |(name, n): &(&str, u64)| vec![(*name).to_owned(), n.to_string()];
+    let row = |(name, n): &(&str, u64)| vec![(*name).to_owned(), grouped(*n)];
     let n_first = if sorted.len() > 2 * CLASSES_SHOWN { CLASSES_SHOWN } else { sorted.len() };
     page.table(
         &["most frequent", "samples"],
@@ -88,6 +92,6 @@ fn classes(page: &mut Page, counts: &Stats) {
     if n_first < sorted.len() {
         let last = sorted.iter().rev().take(CLASSES_SHOWN).map(row);
         page.table(&["least frequent", "samples"], &last.collect::<Vec<_>>());
-        page.quiet(&format!("{} classes in all", sorted.len()));
+        page.quiet(&format!("{} classes in all", grouped(sorted.len() as u64)));
     }
 }

@@ -87,6 +87,8 @@ fn sizes_classes_and_copies_are_counted_from_the_index() {
     let html = fs::read_to_string(&page).unwrap();
     assert_eq!(html.matches("<svg").count(), 5, "{html}");
     assert!(html.contains("<td>cat</td><td>5</td>") && html.contains("standard deviation"));
+    // Narrow screens break lines in tables, and have larger labels.
+    assert!(html.contains("white-space: normal") && html.contains("svg.histogram"), "{html}");
     // An equal command is complete already; another one needs `overwrite`.
     stats(&out, &options, Context::default()).unwrap();
     options.pixels = false;

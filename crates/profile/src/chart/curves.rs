@@ -33,7 +33,7 @@ pub(crate) fn curves(report: &Report) -> String {
         svg.polyline(class, report.curve.iter().map(place));
     }
     svg.add(format_args!("</g>"));
-    chosen(&mut svg, &scale, &report.solution.chosen, &report.raw.name);
+    chosen(&mut svg, &scale, report);
     for verified in &report.verified {
         let (x, y) = (scale.x(verified.share), scale.y(verified.images_per_s()));
         if let Some((least, most)) = verified.range() {
@@ -95,8 +95,12 @@ fn axes(svg: &mut Svg, scale: &Scale, raw: &str) {
     svg.upright("tick", (14.0, (TOP + bottom) / 2.0), "images/s");
 }
 
-fn chosen(svg: &mut Svg, scale: &Scale, chosen: &Choice, raw: &str) {
-    let (x, y) = (scale.x(chosen.share), scale.y(chosen.throughput.images_per_s()));
+/// Draws the choice where it was measured; without measurements, where the model sees it.
+fn chosen(svg: &mut Svg, scale: &Scale, report: &Report) {
+    let (chosen, raw) = (&report.solution.chosen, &report.raw.name);
+    let predicted = chosen.throughput.images_per_s();
+    let rate = report.achieved(chosen.share).unwrap_or(predicted);
+    let (x, y) = (scale.x(chosen.share), scale.y(rate));
     let bottom = HEIGHT - BOTTOM;
     svg.line("chosen", (x, y), (x, bottom));
     svg.add(format_args!("<circle class=\"point\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\"/>"));
@@ -123,7 +127,7 @@ fn legend(svg: &mut Svg, scale: &Scale, report: &Report) {
     for (class, text, width) in [
         ("loading", loading, loading_width),
         ("decoding", decoding, decoding_width),
-        ("both", "the slower of them", 180.0),
+        ("both", "predicted: the slower", 190.0),
     ] {
         svg.polyline(class, [(x, 20.0), (x + 28.0, 20.0)].into_iter());
         svg.text("label", (x + 34.0, 24.0), Anchor::Start, text);

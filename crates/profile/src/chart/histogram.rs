@@ -3,13 +3,14 @@ use super::{
     marked::short,
     svg::{Anchor, Svg, ticks},
 };
+use crate::grouped;
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 260.0;
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 16.0;
-const BOTTOM: f64 = 52.0;
+const BOTTOM: f64 = 60.0;
 /// Largest number of columns.
 const COLUMNS: usize = 32;
 /// Number of values below the axis, at the edges of columns.
@@ -52,13 +53,13 @@ impl Histogram {
     /// Returns the picture, for a page that defines the colours.
     #[must_use]
     pub fn to_svg(&self) -> String {
-        let mut svg = Svg::new((WIDTH, HEIGHT), &self.title, "");
+        let mut svg = Svg::new((WIDTH, HEIGHT), &self.title, " class=\"histogram\"");
         let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
         let most = self.counts.iter().copied().max().unwrap_or(0).max(1) as f64 * 1.04;
         let y = |n: f64| bottom - n / most * (bottom - TOP);
         for n in ticks(most).filter(|n| n.fract() == 0.0) {
             svg.line("grid", (LEFT, y(n)), (right, y(n)));
-            svg.text("tick", (LEFT - 8.0, y(n) + 4.0), Anchor::End, &short(n));
+            svg.text("tick", (LEFT - 8.0, y(n) + 4.0), Anchor::End, &grouped(n as u64));
         }
         let width = (right - LEFT) / self.counts.len().max(1) as f64;
         for (column, n) in self.counts.iter().enumerate() {
@@ -72,9 +73,11 @@ impl Histogram {
             let share = if n_labels == 0 { 0.5 } else { label as f64 / n_labels as f64 };
             let x = LEFT + share * (right - LEFT);
             let value = first + share * (last - first);
-            svg.text("tick", (x, bottom + 18.0), Anchor::Middle, &short(value));
+            // Narrow screens have room for every other one.
+            let class = if label % 2 == 0 { "tick" } else { "tick second" };
+            svg.text(class, (x, bottom + 22.0), Anchor::Middle, &short(value));
         }
-        svg.text("tick", ((LEFT + right) / 2.0, bottom + 40.0), Anchor::Middle, &self.unit);
+        svg.text("tick", ((LEFT + right) / 2.0, bottom + 48.0), Anchor::Middle, &self.unit);
         svg.finish()
     }
 }

@@ -1,6 +1,7 @@
 //! The report as JSON and as a page.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+use fdconvert_core::images_per_s;
 use fdconvert_profile::{
     Bandwidth, Cost, Machine, MeasuredOn, Model, ReadPlan, Report, Verdict, Verified,
     research::paper_search, to_html,
@@ -90,6 +91,43 @@ fn page_is_well_formed_and_names_are_escaped() {
         assert!(page.contains(text), "{text}");
     }
     assert!(!page.contains("MB") && !page.contains("% raw"), "{page}");
+}
+
+#[test]
+fn headline_and_dot_are_the_measurement_and_no_share_is_listed_twice() {
+    let mut found = report(0.0, ["png", "bmp"]);
+    found.solution.verdict = Verdict::Gain;
+    let model = Model::new(found.encoded.cost, found.raw.cost, found.machine, 100_000).unwrap();
+    found.solution.chosen = model.choice(1.0);
+    let dot = |page: &str| {
+        let (_, circle) = page.split_once("class=\"point\"").unwrap();
+        let (_, y) = circle.split_once("cy=\"").unwrap();
+        y.split('"').next().unwrap().parse::<f64>().unwrap()
+    };
+    found.verified.clear();
+    let page = to_html(&found);
+    let predicted = images_per_s(found.solution.chosen.throughput.images_per_s());
+    assert!(page.contains(&format!("Predicted: {predicted} images/s")), "{page}");
+    let at_predicted = dot(&page);
+
+    let slow = found.solution.chosen.throughput.images_per_s() / 2.0;
+    found.verified = [(0.0, slow / 2.0), (1.0, slow)]
+        .map(|(share, it)| Verified { share, runs: vec![it] })
+        .into();
+    let page = to_html(&found);
+    let rate = images_per_s(slow);
+    let headline = format!("Measured with the loader: {rate} images/s, 2.00 times as fast");
+    assert!(page.contains(&headline), "{page}");
+    // Half as high above the axis, which ends 52 pixels above the bottom of the picture.
+    let axis = 380.0 - 52.0;
+    let shares = (axis - dot(&page)) / (axis - at_predicted);
+    assert!((shares - 0.5).abs() < 0.02, "{shares}");
+
+    let (_, table) = page.split_once("<h2>Predicted</h2>").unwrap();
+    let (table, _) = table.split_once("</table>").unwrap();
+    assert_eq!(table.matches("<td>100.0 %</td>").count(), 1, "{table}");
+    assert!(table.contains("<td>all bmp, "), "{table}");
+    assert!(!page.contains("Every tenth"));
 }
 
 #[test]
