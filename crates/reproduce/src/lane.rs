@@ -2,7 +2,7 @@
 use crate::{
     Bar,
     rivals::{Rival, Task},
-    watch::Watch,
+    watch::{Watch, left},
 };
 use cpu_time::ProcessTime;
 use fdconvert_core::{Error, Result};
@@ -146,12 +146,16 @@ pub(crate) fn take_turns(
     watch: &Watch<'_>,
 ) -> Result<Vec<(String, String)>> {
     let mut failed: Vec<(String, String)> = Vec::new();
+    let (began, n_lanes) = (Instant::now(), lanes.len() as u64);
     for round in 0..rounds {
-        for lane in &mut *lanes {
+        for (lane, turn) in lanes.iter_mut().zip(0..) {
             if failed.iter().any(|(name, _)| *name == lane.name) {
                 continue;
             }
-            watch.begins(&format!("round {} of {rounds}: {}", round + 1, lane.name))?;
+            // Lanes differ, and rounds hardly do: known after the first one.
+            let done = if round == 0 { 0 } else { u64::from(round) * n_lanes + turn };
+            let left = left(began.elapsed(), done, n_lanes * u64::from(rounds));
+            watch.begins(&format!("round {} of {rounds}: {}{left}", round + 1, lane.name))?;
             match lane.round(watch) {
                 Err(error) if !lane.is_ours() && !matches!(error, Error::Cancelled) => {
                     lane.rounds.clear();

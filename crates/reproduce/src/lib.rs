@@ -21,7 +21,7 @@ mod papers;
 mod rivals;
 mod watch;
 
-pub use findings::{Bar, Figure, Findings, Line, Mark, Missing, Plot, TableOf};
+pub use findings::{Bar, Claim, Figure, Findings, Line, Mark, Missing, Plot, TableOf, Verdict};
 pub use options::{Paper, ReproduceOptions};
 pub use page::to_html;
 pub use papers::reproduce;

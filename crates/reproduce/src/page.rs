@@ -1,5 +1,5 @@
 //! Findings as a page.
-use crate::{Figure, Findings, Plot};
+use crate::{Claim, Figure, Findings, Plot};
 use fdconvert_profile::{LineChart, MarkedBar, MarkedBars, Page, Series};
 
 /// Returns the findings as a page without external parts: no scripts, no fonts, no network.
@@ -7,6 +7,11 @@ use fdconvert_profile::{LineChart, MarkedBar, MarkedBars, Page, Series};
 pub fn to_html(findings: &Findings) -> String {
     let mut page = Page::new(&format!("Paper {}, measured here", findings.paper.number()));
     page.quiet(findings.title);
+    page.heading("What the paper claims, and what came out here");
+    let row =
+        |claim: &Claim| vec![claim.paper.clone(), claim.here.clone(), claim.verdict.text().into()];
+    let rows: Vec<Vec<String>> = findings.claims.iter().map(row).collect();
+    page.texts(&["the paper", "here", ""], &rows);
     page.list(&findings.results);
     for figure in &findings.figures {
         page.heading(&figure.title);

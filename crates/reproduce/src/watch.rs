@@ -1,6 +1,9 @@
 use fdconvert::{Cancel, Context, Progress, Stage, Steps};
 use fdconvert_core::{Error, Result};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
 
 /// Observer of an experiment, which may stop it.
 pub(crate) struct Watch<'a> {
@@ -54,7 +57,8 @@ pub(crate) struct Inside<'a> {
 impl Progress for Inside<'_> {
     fn stage(&self, _stage: Stage) -> Box<dyn Steps + '_> {
         let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
-        Box::new(Parts { steps: self.steps, what: self.what, done, total })
+        let began = Instant::now();
+        Box::new(Parts { steps: self.steps, what: self.what, began, done, total })
     }
 }
 
@@ -62,6 +66,7 @@ impl Progress for Inside<'_> {
 struct Parts<'a> {
     steps: &'a dyn Steps,
     what: &'static str,
+    began: Instant,
     done: AtomicU64,
     total: AtomicU64,
 }
@@ -69,8 +74,10 @@ struct Parts<'a> {
 impl Parts<'_> {
     fn show(&self) {
         let total = self.total.load(Relaxed);
-        let part = (self.done.load(Relaxed) + 1).min(total);
-        self.steps.on(&format!("{}, {part} of {total}", self.what));
+        let done = self.done.load(Relaxed);
+        let part = (done + 1).min(total);
+        let left = left(self.began.elapsed(), done, total);
+        self.steps.on(&format!("{}, {part} of {total}{left}", self.what));
     }
 }
 
@@ -91,10 +98,31 @@ impl Steps for Parts<'_> {
     }
 }
 
+/// Returns the time that alike parts still take, by those that are done; nothing while none is, and
+/// below a second.
+pub(crate) fn left(elapsed: Duration, done: u64, total: u64) -> String {
+    let seconds = elapsed.as_secs_f64() / done as f64 * total.saturating_sub(done) as f64;
+    match seconds {
+        known if !known.is_finite() || known < 1.0 => String::new(),
+        short if short < 100.0 => format!(", about {short:.0} s left"),
+        long => format!(", about {:.0} min left", long / 60.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::Mutex;
+
+    #[test]
+    fn time_left_follows_from_what_is_done() {
+        let left = |seconds, done, total| left(Duration::from_secs(seconds), done, total);
+        assert_eq!(left(5, 0, 10), "");
+        assert_eq!(left(5, 10, 10), "");
+        assert_eq!(left(0, 1, 10), "");
+        assert_eq!(left(30, 3, 5), ", about 20 s left");
+        assert_eq!(left(60, 1, 4), ", about 3 min left");
+    }
 
     #[derive(Default)]
     struct Said(Mutex<Vec<String>>);

@@ -6,7 +6,7 @@
 //! of converting the folder (figures 2 and 3). It has few numbers, all in its text.
 use super::{Found, Run, SIZE, failures, loader};
 use crate::{
-    Bar, Figure, Plot, TableOf,
+    Bar, Claim, Figure, Plot, TableOf,
     data::{Made, Maker},
     lane::{Lane, Took, take_turns},
     rivals::{self, Kind, Rival, Task},
@@ -43,6 +43,9 @@ const EPOCH: [(&str, f64); 4] = [
 const STEP: [(&str, f64); 2] = [("torch, folder", 1.0), ("DALI (CPU), folder", 5.0)];
 /// Likewise for images drawn while loading, in the paper's outlook: an epoch in 62 s.
 const ON_THE_FLY: f64 = 300.0 / 62.0;
+/// Ratios of rates from which one is far ahead of another, and from which ahead at all.
+const FAR: f64 = 1.5;
+const CLOSE: f64 = 1.05;
 const FORMULA: &str = "fdconvert, formula";
 
 pub(super) fn run(run: &Run<'_>) -> Result<Found> {
@@ -85,6 +88,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
         slow_figure(&slow),
     ];
     found.tables = vec![conversions(&data, images), seconds(&step, &epoch)];
+    found.claims = claims(&step, &slow);
     found.results = results(&data, &step, &epoch, &slow);
     found.differences = differences(images, threads);
     Ok(found)
@@ -303,6 +307,58 @@ fn times(lanes: &[Lane], ours: &str, theirs: &str) -> Option<f64> {
     Some(of(ours)? / of(theirs)?)
 }
 
+/// Returns the rate of a form on slow storage.
+fn slow_rate(slow: &[Lane], name: &str) -> Option<f64> {
+    let lane = slow.iter().find(|lane| lane.name == format!("fdconvert, {name}"))?;
+    lane.median(Took::images_per_second)
+}
+
+fn claims(step: &[Lane], slow: &[Lane]) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    let ffcv = "FFCV loads a beton at quality 10 in less time than torch the folder.";
+    claims.push(match times(step, "FFCV, quality 10", "torch, folder") {
+        Some(times) => {
+            let here = format!("{times:.1} times the images of one processor.");
+            Claim::measured(ffcv, here, times > 1.0)
+        }
+        None => Claim::not_here(ffcv, "FFCV and torch were not measured."),
+    });
+    let betons = [10, 50, 90].map(|quality| {
+        let name = format!("fdconvert, beton, quality {quality}");
+        let lane = step.iter().find(|lane| lane.name == name)?;
+        lane.median(Took::images_per_cpu_second)
+    });
+    if let [Some(low), Some(middle), Some(high)] = betons {
+        claims.push(Claim::measured(
+            "The lower the quality in a beton, the faster it loads.",
+            format!(
+                "{low:.0}, {middle:.0} and {high:.0} images/s of one processor at quality 10, 50 \
+                 and 90."
+            ),
+            low > middle && middle > high,
+        ));
+    }
+    if let [Some(folder), Some(few), Some(many)] =
+        ["folder", "few shards", "many shards"].map(|name| slow_rate(slow, name))
+    {
+        claims.push(Claim::measured(
+            "From slow storage the folder is far behind shards.",
+            format!("The folder gives {folder:.0} images/s there, many shards {many:.0}."),
+            many > FAR * folder,
+        ));
+        claims.push(Claim::measured(
+            "More shards are faster than few.",
+            format!("{many:.0} images/s from many, {few:.0} from few."),
+            many > CLOSE * few,
+        ));
+    }
+    claims.push(Claim::not_here(
+        "DALI on a GPU loads an epoch 4.5 times as fast as torch.",
+        "There is no GPU here; on the CPU see the figures.",
+    ));
+    claims
+}
+
 fn results(data: &Data, step: &[Lane], epoch: &[Lane], slow: &[Lane]) -> Vec<String> {
     let mut results = Vec::new();
     for (ours, theirs) in PAIRS {
@@ -314,10 +370,7 @@ fn results(data: &Data, step: &[Lane], epoch: &[Lane], slow: &[Lane]) -> Vec<Str
             with.unwrap_or_default()
         ));
     }
-    let rate = |name: &str| {
-        let lane = slow.iter().find(|lane| lane.name == format!("fdconvert, {name}"))?;
-        lane.median(Took::images_per_second)
-    };
+    let rate = |name: &str| slow_rate(slow, name);
     if let (Some(folder), Some(few), Some(many)) =
         (rate("folder"), rate("few shards"), rate("many shards"))
     {

@@ -5,7 +5,7 @@
 //! 30 times as fast on 256 nodes with 1024 learners. Here the ranks of one machine do the same, and
 //! a model with the paper's terms extrapolates to more.
 use super::{Found, Run};
-use crate::{Figure, Line, Mark, Plot, TableOf, data::Maker};
+use crate::{Claim, Figure, Line, Mark, Plot, TableOf, data::Maker};
 use fdconvert::PackOptions;
 use fdconvert_core::{Error, Result};
 use fdconvert_loader::{
@@ -69,6 +69,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     ];
 
     Ok(Found {
+        claims: claims(&ways, &times),
         results: results(images, &ways, &times),
         figures: vec![scale_figure(&times), reads_figure(images, &ways)],
         tables: vec![reads_table(&ways), terms(&times)],
@@ -258,6 +259,28 @@ fn terms(times: &[EpochTime]) -> TableOf {
         head: head.map(Into::into).into(),
         rows: rows.collect(),
     }
+}
+
+fn claims(ways: &Ways, times: &[EpochTime]) -> Vec<Claim> {
+    let [(_, alone), (_, dealt), _] = ways;
+    let [without, with] = [alone, dealt].map(|read| read.reads.last().copied().unwrap_or_default());
+    let at = |dealing| speed_up(times, dealing).last().map_or(0.0, |(_, times)| *times);
+    vec![
+        Claim::measured(
+            "Ranks that get the samples they cache read less from storage.",
+            format!("{RANKS} ranks read {with} images in epoch {EPOCHS} instead of {without}."),
+            with < without,
+        ),
+        Claim::not_here(
+            format!("Loading is over {TOLD:.0} times as fast on 256 nodes."),
+            format!(
+                "One machine runs here; the model has {:.0} times, and {:.0} if moved rows came from \
+                 their owners.",
+                at(Dealing::Locality),
+                at(Dealing::Exchange)
+            ),
+        ),
+    ]
 }
 
 fn results(images: u64, ways: &Ways, times: &[EpochTime]) -> Vec<String> {

@@ -5,7 +5,10 @@ mod loaders;
 mod locality;
 mod mixing;
 
-use crate::{Findings, Missing, Paper, ReproduceOptions, rivals::Rival, watch::Watch};
+use crate::{
+    Claim, Findings, Missing, Paper, ReproduceOptions, findings::disturbed, rivals::Rival,
+    watch::Watch,
+};
 use fdconvert::Context;
 use fdconvert_core::{Error, Result};
 use fdconvert_loader::{DType, Layout, Options, Transform, TransformList};
@@ -37,7 +40,8 @@ pub fn reproduce(
         Paper::Mixing => mixing::run(&run)?,
         Paper::Locality => locality::run(&run)?,
     };
-    let Found { others, missing, results, differences, figures, tables } = found;
+    let Found { others, missing, claims, mut results, differences, figures, tables } = found;
+    results.extend(disturbed(&figures));
     let others = others.into_iter();
     Ok(Findings {
         paper,
@@ -48,6 +52,7 @@ pub fn reproduce(
         seconds: began.elapsed().as_secs_f64(),
         others: others.map(|rival| (rival.kind.name().to_owned(), rival.version)).collect(),
         missing,
+        claims,
         results,
         differences,
         figures,
@@ -66,6 +71,7 @@ struct Run<'a> {
 struct Found {
     others: Vec<Rival>,
     missing: Vec<Missing>,
+    claims: Vec<Claim>,
     results: Vec<String>,
     differences: Vec<String>,
     figures: Vec<crate::Figure>,
