@@ -68,7 +68,7 @@ impl Drop for Bar {
 enum Pace {
     /// Samples: the next takes as long as the last.
     Even,
-    /// Steps of different lengths.
+    /// Steps of different lengths, whose time is known roughly and late.
     Uneven,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn bar(what: &'static str, quiet: bool, session: &Session) -> Bar {
     begin(what, Pace::Even, quiet, session)
 }
 
-/// Returns a bar for steps of different lengths, without a rate or remaining time.
+/// Returns a bar for steps of different lengths, without a rate.
 pub(crate) fn steps(what: &'static str, quiet: bool, session: &Session) -> Bar {
     begin(what, Pace::Uneven, quiet, session)
 }
@@ -157,11 +157,15 @@ fn parts(facts: &Facts<'_>) -> Vec<String> {
         let total = output::count(facts.total);
         parts.push(format!("{}/{total}", output::count(facts.done)));
     }
-    if facts.pace == Pace::Even && facts.done > 0 && facts.rate.is_finite() && facts.rate > 0.0 {
-        let digits = usize::from(facts.rate < 10.0);
-        parts.push(format!("{:.digits$}/s", facts.rate));
-        if facts.done < facts.total && facts.left >= Duration::from_secs(1) {
-            parts.push(format!("{:#} left", HumanDuration(facts.left)));
+    if facts.done > 0 && facts.rate.is_finite() && facts.rate > 0.0 {
+        let has_left = facts.done < facts.total && facts.left >= Duration::from_secs(1);
+        let left = format!("{:#} left", HumanDuration(facts.left));
+        if facts.pace == Pace::Even {
+            let digits = usize::from(facts.rate < 10.0);
+            parts.push(format!("{:.digits$}/s", facts.rate));
+            parts.extend(has_left.then_some(left));
+        } else if has_left && facts.done >= facts.total.div_ceil(2) {
+            parts.push(format!("about {left}"));
         }
     }
     if !facts.message.is_empty() {
@@ -211,9 +215,14 @@ impl PackProgress {
     }
 
     fn show(&self) {
-        let mut text = format!("{} in, {} out", size(self.bytes_in), size(self.bytes_stored));
+        // Samples without images have none.
+        let mut text = match self.bytes_in {
+            0 => String::new(),
+            bytes_in => format!("{} in, {} out", size(bytes_in), size(self.bytes_stored)),
+        };
         if self.skipped > 0 {
-            text.push_str(&format!(", {} skipped", self.skipped));
+            let comma = if text.is_empty() { "" } else { ", " };
+            text.push_str(&format!("{comma}{} skipped", self.skipped));
         }
         self.bar.set_message(text);
         self.bar.inc(1);
@@ -288,5 +297,14 @@ mod tests {
         assert!(!parts(&finished).join(" ").contains("left"));
         let step = Facts { pace: Pace::Uneven, ..RUNNING };
         assert!(!parts(&step).join(" ").contains("/s"));
+        // Of steps, half have to be done.
+        let of = |done| parts(&Facts { done, total: 24, ..step }).join(" ");
+        assert!(!of(11).contains("left"), "{}", of(11));
+        assert!(
+            of(12).contains("about 21m left") || of(12).contains("about 22m left"),
+            "{}",
+            of(12)
+        );
+        assert!(!of(24).contains("left"), "{}", of(24));
     }
 }

@@ -188,7 +188,7 @@ impl Summary<'_> {
         let stored = output::size(report.bytes_stored);
         line(
             "bytes",
-            match was_complete {
+            match was_complete || report.bytes_in == 0 {
                 true => format!("{file} on disk"),
                 false => format!("{bytes_in} in, {stored} stored, {file} on disk"),
             },
@@ -236,10 +236,14 @@ impl Summary<'_> {
         }
         if seconds >= RATED_SECONDS && !was_complete {
             let done = report.samples.saturating_sub(report.resumed);
+            // Bytes are those of images; a dataset of documents has none.
+            let bytes = match report.bytes_in {
+                0 => String::new(),
+                bytes => format!(", {} in", output::bandwidth(bytes as f64 / seconds)),
+            };
             let rate = format!(
-                "{:.0} samples/s, {} in, bound by {}",
+                "{:.0} samples/s{bytes}, bound by {}",
                 done as f64 / seconds,
-                output::bandwidth(report.bytes_in as f64 / seconds),
                 stage_name(report),
             );
             line("rate", rate);

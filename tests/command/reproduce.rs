@@ -41,6 +41,14 @@ fn document(folder: &Path, paper: &str) -> Value {
     let n_figures = document["figures"].as_array().unwrap().len();
     assert!(n_figures > 0 && page.matches("<svg").count() == n_figures);
     assert!(!page.contains("<script") && !page.contains("http-equiv"));
+    let claims = document["claims"].as_array().unwrap();
+    assert!(claims.len() >= 2, "{claims:?}");
+    for claim in claims {
+        let verdict = claim["verdict"].as_str().unwrap().replace('-', " ");
+        assert!(page.contains(&format!("<td>{verdict}</td>")), "{claim}");
+        assert!(!claim["paper"].as_str().unwrap().is_empty(), "{claim}");
+        assert!(!claim["here"].as_str().unwrap().is_empty(), "{claim}");
+    }
     document
 }
 
@@ -57,6 +65,15 @@ fn loaders_take_turns_and_what_is_missing_is_named() {
     .concat());
     assert!(said.contains("not here: FFCV") && said.contains("No module"), "{said}");
     let found = document(folder.path(), "000");
+    // FFCV is not here, and neither is a GPU.
+    let of = |part: &str| {
+        let mut claims = found["claims"].as_array().unwrap().iter();
+        claims.find(|claim| claim["paper"].as_str().unwrap().contains(part)).unwrap()
+    };
+    assert_eq!(
+        (&of("FFCV")["verdict"], &of("GPU")["verdict"]),
+        (&"not-here".into(), &"not-here".into())
+    );
     assert_eq!(found["others"], serde_json::json!([["torch", "9.8"], ["webdataset", "9.8"]]));
     assert_eq!(found["missing"].as_array().unwrap().len(), 2);
     let bars = found["figures"][0]["plot"]["bars"].as_array().unwrap();
@@ -83,6 +100,9 @@ fn ranks_read_less_with_owners() {
     assert_eq!((number(&rows[0][1]), number(&rows[0][2])), (800, 800));
     let sent: Vec<u64> = rows.iter().map(|row| number(&row[3])).collect();
     assert_eq!(sent, [800, 0, 0, 0]);
+    let verdicts: Vec<_> =
+        found["claims"].as_array().unwrap().iter().map(|claim| &claim["verdict"]).collect();
+    assert_eq!(verdicts, ["reproduced", "not-here"]);
     assert!(number(&rows[3][2]) * 3 < number(&rows[3][1]), "{rows:?}");
     let said = fails(&args);
     assert!(said.contains("paper-004.html exists") && said.contains("--overwrite"), "{said}");
@@ -98,6 +118,8 @@ fn drawing_is_compared_with_reading() {
     let found = document(folder.path(), "001");
     let lines = found["figures"][1]["plot"]["lines"].as_array().unwrap();
     assert_eq!(lines.len(), 2);
+    // 25 images in a CPU second by the stand-in.
+    assert_eq!(found["claims"][0]["verdict"], "reproduced");
     assert!(lines.iter().all(|line| line["points"].as_array().unwrap().len() == 4), "{lines:?}");
 }
 

@@ -213,3 +213,17 @@ fn a_tar_of_a_folder_is_as_the_folder_is() {
     let lines: Vec<String> = said.lines().map(|it| it.split_whitespace().collect()).collect();
     assert!(lines.contains(&"containertar".to_owned()), "{said}");
 }
+
+#[test]
+fn a_dataset_of_documents_is_not_told_to_have_no_bytes() {
+    let root = tempfile::tempdir().unwrap();
+    let (source, out) = (root.path().join("shards"), root.path().join("out.wds"));
+    write(&source.join("000.tar"), &[("0.json", b"{\"a\":1}"), ("1.json", b"{\"a\":2}")]);
+    let said = ok(&[&"pack", &source, &out]);
+    assert!(said.contains(" on disk") && !said.contains("0 B"), "{said}");
+    // Those of images are told.
+    let images = root.path().join("images");
+    write(&images.join("000.tar"), &[("0.jpg", JPG)]);
+    let said = ok(&[&"pack", &images, &root.path().join("images.wds")]);
+    assert!(said.contains(" in, ") && said.contains(" stored, "), "{said}");
+}

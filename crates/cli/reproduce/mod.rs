@@ -4,7 +4,7 @@ pub(crate) mod args;
 use crate::{Outcome, Session, listen::Listener, output};
 use args::ReproduceArgs;
 use fdconvert_core::{Error, Result, Shown, option};
-use fdconvert_reproduce::{Findings, Plot, ReproduceOptions, reproduce, to_html};
+use fdconvert_reproduce::{Claim, Findings, Plot, ReproduceOptions, reproduce, to_html};
 use fdconvert_storage::replace;
 use serde_json::{Map, Value};
 use std::{
@@ -69,9 +69,13 @@ fn fields(findings: &Findings) -> Result<Map<String, Value>> {
     }
 }
 
-/// Returns the findings as text: results, and loaders that took no part.
+/// Returns the findings as text: the paper's claims with their verdicts, results, and loaders that took no part.
 fn summary(findings: &Findings, page: &Path) -> String {
     let mut text = format!("paper {}: {}\n", findings.paper.number(), findings.title);
+    for Claim { paper, here, verdict } in &findings.claims {
+        let verdict = verdict.text();
+        text.push_str(&format!("  {verdict}: {}\n    here: {}\n", Shown(paper), Shown(here)));
+    }
     for result in &findings.results {
         text.push_str(&format!("  {}\n", Shown(result)));
     }
