@@ -8,9 +8,9 @@ use crate::grouped;
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 260.0;
 const LEFT: f64 = 72.0;
-const RIGHT: f64 = 20.0;
+const RIGHT: f64 = 36.0;
 const TOP: f64 = 16.0;
-const BOTTOM: f64 = 60.0;
+const BOTTOM: f64 = 64.0;
 /// Largest number of columns.
 const COLUMNS: usize = 32;
 /// Number of values below the axis, at the edges of columns.
@@ -75,9 +75,9 @@ impl Histogram {
             let value = first + share * (last - first);
             // Narrow screens have room for every other one.
             let class = if label % 2 == 0 { "tick" } else { "tick second" };
-            svg.text(class, (x, bottom + 22.0), Anchor::Middle, &short(value));
+            svg.text(class, (x, bottom + 26.0), Anchor::Middle, &short(value));
         }
-        svg.text("tick", ((LEFT + right) / 2.0, bottom + 48.0), Anchor::Middle, &self.unit);
+        svg.text("tick", ((LEFT + right) / 2.0, bottom + 54.0), Anchor::Middle, &self.unit);
         svg.finish()
     }
 }
