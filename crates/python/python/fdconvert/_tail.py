@@ -50,11 +50,14 @@ def stacked(rows: Sequence[Any]) -> Any:
 
 @contextmanager
 def _draws_apart() -> Iterator[Callable[[int], None]]:
-    """Seed what transforms draw by, and give it back as it was: the training draws by it, too."""
+    """Seed what transforms draw by, with one thread of torch, and give all back as it was."""
     import torch
 
     numpy = sys.modules.get("numpy")
     states = random.getstate(), torch.get_rng_state(), numpy and numpy.random.get_state()
+    # Torch's own threads would wait for those that decode, as they do in workers of DataLoader.
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
 
     def seed_all(seed: int) -> None:
         random.seed(seed)
@@ -66,6 +69,7 @@ def _draws_apart() -> Iterator[Callable[[int], None]]:
     try:
         yield seed_all
     finally:
+        torch.set_num_threads(n_threads)
         random.setstate(states[0])
         torch.set_rng_state(states[1])
         if numpy is not None:
