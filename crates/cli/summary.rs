@@ -287,7 +287,7 @@ impl Summary<'_> {
     }
 }
 
-/// Returns what to do about progressive JPEGs, if they are a tenth of the JPEGs or more.
+/// Returns a hint if at least a tenth of the JPEGs are progressive.
 fn baseline_hint(entry_points: &EntryPointCounts) -> Option<String> {
     let n = entry_points.refused.get("progressive").copied().unwrap_or(0);
     let all = entry_points.built + entry_points.refused.values().sum::<u64>();

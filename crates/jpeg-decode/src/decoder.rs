@@ -44,7 +44,7 @@ pub struct Decoder {
     #[cfg(target_arch = "x86_64")]
     lanes: Option<Lanes>,
     data: Unstuffed,
-    /// Of each block of a progressive image the places of values that are not 0.
+    /// For each block of a progressive image, the positions of its nonzero values, as bits.
     masks: Vec<u64>,
     renderer: Renderer,
 }
@@ -201,7 +201,7 @@ impl Decoder {
         let (start, masks) = (Start { block: 0, dc: [0; 3] }, &mut self.masks);
         let (loops, n_blocks) = (self.renderer.loops(), jpeg.n_blocks as usize);
         let decoded = self.renderer.render(&work, start, n_blocks, out, |_, window| {
-            progressive::decode(loops, &mut scans, data, masks, window)
+            progressive::decode(loops, jpeg, &mut scans, data, masks, window)
         });
         if decoded.is_err() || n_blocks > MOST_KEPT_BLOCKS {
             self.renderer.forget();

@@ -1,20 +1,20 @@
 //! The coefficients of progressive JPEGs (ITU-T T.81, annex G), scan by scan.
 //!
-//! Nearly all of the time goes into scans that give AC values one bit more: the bits of values that
-//! are not 0 stand between the codes of new ones, and which value a bit belongs to depends on where
-//! the others are. Instead of asking each value, a block has a mask of those that are not 0:
+//! Most of the time goes into refinement scans of AC values. There, correction bits of the nonzero
+//! values stand between the codes of new ones, and the value that a bit belongs to depends on which
+//! values are nonzero. A decoder that tests each value mispredicts about half of these branches, so
+//! each block has a mask of its nonzero values instead:
 //!
 //! ```text
-//! a code says: skip so many zeros, then there is a new value
-//!     zeros   = places of the band without a value, from here on
-//!     place   = the place after so many of them
-//!     between = places with a value before that one
-//!     the next bits are one for each place of `between`, in order
+//! a code gives a run of r zeros, and then a new value
+//!     zeros   = positions of the band that are zero, from the current one on
+//!     place   = the position in `zeros` after the first r
+//!     between = nonzero positions before `place`
+//!     a correction bit follows for each position of `between`, in order
 //! ```
 //!
-//! The bits of a block are collected, with their places, and added at its end: so the only branches
-//! that a processor cannot foresee are those of the codes. The state between scans is the blocks of
-//! the whole image, in the order of a scan of all components.
+//! The correction bits of a block are collected with their positions, and added at its end. Between
+//! scans, the blocks of the whole image are in memory, in the order of a scan of all components.
 #![allow(unsafe_code, reason = "a call that needs a proof of the instructions")]
 
 use crate::{
@@ -36,12 +36,12 @@ const LEAST_IN_WORD: u32 = 57 - 16 - 1;
 /// those of a whole image.
 pub(crate) fn decode(
     loops: Loops,
+    jpeg: &Jpeg,
     scans: &mut ProgressiveScans<'_>,
     data: &mut Unstuffed,
     masks: &mut Vec<u64>,
     window: &mut Window,
 ) -> Result<(), Error> {
-    let jpeg = &scans.jpeg().clone();
     let n_blocks = jpeg.n_blocks as usize;
     window.half_of.clear();
     masks.clear();
@@ -113,7 +113,7 @@ fn decode_bmi(
     })
 }
 
-/// Decodes a scan. `nth` returns the place of a one after so many others, 64 if there is none.
+/// Decodes a scan. `nth(bits, n)` returns the position of the set bit after the first `n`, or 64.
 #[inline(always)]
 fn decode_scan(
     scan: &Scan<'_>,

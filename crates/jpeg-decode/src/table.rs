@@ -264,7 +264,7 @@ impl Codes {
         Entry::of(symbol, n_bits, self.class)
     }
 
-    /// Returns what the code at the start of 64 bits stands for, and its bits.
+    /// Returns the symbol of the code at the start of 64 bits, and the length of the code in bits.
     pub(crate) fn symbol(&self, word: u64) -> Option<(u8, u32)> {
         let code = (word >> (64 - MAX_CODE_BITS)) as u32;
         // All of them, without a branch: the length is unpredictable.

@@ -76,8 +76,8 @@ impl State {
         Self { is_progressive: true, ..Self::default() }
     }
 
-    /// Reads the segments from `at` up to the header of a scan, or to the end marker behind the scans
-    /// of a progressive image, and returns that segment.
+    /// Reads segments from `at` on, and returns the header of the next scan; after the last scan of a
+    /// progressive image, the end marker.
     pub(crate) fn read_to_scan<'a>(
         &mut self,
         bytes: &'a [u8],

@@ -31,7 +31,8 @@ struct Constants {
     /// For each row of a block, the bytes of its values among those of the first four vectors in
     /// zigzag order, or of the last four for the last four rows; 255 for values that are elsewhere.
     four: [[u8; 16]; 8],
-    /// The same for one vector: the sixth and seventh, or the second and third.
+    /// The same for single vectors: the sixth and the seventh for the first four rows, the second and
+    /// the third for the others.
     one: [[[u8; 16]; 2]; 8],
 }
 

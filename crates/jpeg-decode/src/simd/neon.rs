@@ -221,7 +221,7 @@ pub(super) fn narrow<const SHIFT: Bits>([low, high]: [Sums; 2]) -> Numbers {
 
 /// Adds and narrows, and rounds if that is not left to [`samples`]. Rounding before 32 bits wrap
 /// round differs from rounding after that, but the sums of the transform are too small: its factors
-/// of the eight numbers of 16 bits add up to less than 65536.
+/// for eight 16-bit numbers add up to less than 65536.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn add_narrowed<const SHIFT: Bits>(a: Sums, b: Sums) -> Half {

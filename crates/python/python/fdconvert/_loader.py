@@ -30,6 +30,7 @@ from fdconvert._outputs import (
     available,
     available_on_device,
     buffer_of,
+    check_output,
     copy_into,
     is_no_array,
     nvjpeg,
@@ -130,7 +131,7 @@ class Loader:
             raise TypeError(f"ranks: {ranks!r} is no fdconvert.Ranks")
         cuda, output = cuda_of(device), output_of(output)
         kind = available(output.kind) if cuda is None else available_on_device(output.kind)
-        _check_output(output, kind, on_device=cuda is not None)
+        check_output(output, kind, on_device=cuda is not None)
         self._rank_is_given = ranks.world_size is not None
         rank, world_size = rank_of_process(ranks)
         flat_sizes, batch_size = sizes_of(sizes, batch_size)
@@ -587,16 +588,6 @@ def _check_sizes(sizes: str, output: Output, groups: Sequence[ViewGroup]) -> Non
         raise UsageError("transform: rows of their own sizes are no array; use Function(f, batch=True)")
     if sizes == "patches" and any(group.functions for group in groups):
         raise UsageError("transform: Function works on images, and these are patches; leave it out")
-
-
-def _check_output(output: Output, kind: str, *, on_device: bool) -> None:
-    """Refuse what arrays of this kind cannot have."""
-    if output.pin_memory and on_device:
-        raise UsageError("Output.pin_memory: batches are on the GPU already")
-    if output.out is not None and on_device and kind != "torch":
-        raise UsageError('Output.out: on a GPU it needs torch\'s tensors, kind="torch"')
-    if output.pin_memory and kind != "torch":
-        raise UsageError('Output.pin_memory: it needs torch\'s tensors, kind="torch"')
 
 
 def _restored(

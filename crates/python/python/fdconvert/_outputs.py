@@ -8,6 +8,7 @@ from typing import Any
 
 from fdconvert._batch import BatchObjects
 from fdconvert._errors import UsageError
+from fdconvert._groups import Output
 
 
 def available(kind: str) -> str:
@@ -21,6 +22,16 @@ def available(kind: str) -> str:
     except ImportError:
         return "array"
     return "numpy"
+
+
+def check_output(output: Output, kind: str, *, on_device: bool) -> None:
+    """Refuse what arrays of this kind cannot have."""
+    if output.pin_memory and on_device:
+        raise UsageError("Output.pin_memory: batches are on the GPU already")
+    if output.out is not None and on_device and kind != "torch":
+        raise UsageError('Output.out: on a GPU it needs torch\'s tensors, kind="torch"')
+    if output.pin_memory and kind != "torch":
+        raise UsageError('Output.pin_memory: it needs torch\'s tensors, kind="torch"')
 
 
 def dtype_name(dtype: Any) -> str:
