@@ -4,6 +4,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,18 @@ def test_the_time_of_functions_is_told(beton: Path) -> None:
     assert loader.stats()["function_s"] > 0
     loader.reset_stats()
     assert loader.stats()["function_s"] == 0
+
+
+def test_functions_that_take_most_of_the_time_are_the_bottleneck(beton: Path) -> None:
+    def slow(image: Any) -> Any:
+        time.sleep(0.1)
+        return image
+
+    loader = small(beton, transform=[*SMALL, T.Function(slow)])
+    list(loader)
+    assert loader.stats()["verdict"] == "function-bound"
+    loader.reset_stats()
+    assert loader.stats()["verdict"] is None
 
 
 def test_bfloat16_is_a_type_of_torch_alone(beton: Path) -> None:

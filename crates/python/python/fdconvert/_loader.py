@@ -337,14 +337,19 @@ class Loader:
         Times end in ``_s`` and are in seconds; those of ``fetch``, ``decode``, ``draw`` and ``render``
         are summed over threads. ``stalled_s`` is the time that the loop waited for batches, and
         ``stall_p99_s`` the wait that 99 % of the batches did not exceed. ``verdict`` names the
-        bottleneck: ``"consumer-bound"``, ``"disk-bound"``, ``"decode-bound"``, or ``"render-bound"``
-        for drawn images; ``None`` before the first batch. ``batches_kept`` counts batches whose
+        bottleneck: ``"consumer-bound"``, ``"disk-bound"``, ``"decode-bound"``, ``"render-bound"`` for
+        drawn images, or ``"function-bound"`` where functions of Python take more than half of the
+        time; ``None`` before the first batch. ``batches_kept`` counts batches whose
         memory is still in use. ``jpeg_entropy`` is how this process reads the codes of JPEGs with
         entry points, ``"lanes"`` or ``"streams"``; ``None`` until a few were decoded both ways to
         know which is faster. ``fields_left_out`` lists fields of the dataset that batches lack;
         request them by ``fields``. ``function_s`` is the time that functions of Python took.
         """
-        return self._source.stats() | {"function_s": self._functions.seconds}
+        stats = self._source.stats() | {"function_s": self._functions.seconds}
+        # They run in the loop, so the loader's threads count them as time of the training.
+        if stats["function_s"] > stats["elapsed_s"] / 2:
+            stats["verdict"] = "function-bound"
+        return stats
 
     def reset_stats(self) -> None:
         """Reset the statistics."""
