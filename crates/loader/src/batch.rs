@@ -80,6 +80,7 @@ pub struct Batch {
     /// Of each view; empty if it was not requested.
     pub(crate) geometry: Vec<Vec<RowGeometry>>,
     pub(crate) samples: Vec<u64>,
+    pub(crate) occurrences: Vec<u64>,
     pub(crate) valid: Vec<bool>,
     pub(crate) substituted: Vec<bool>,
     pub(crate) epoch: u64,
@@ -90,6 +91,7 @@ pub struct Batch {
 #[derive(Debug, Clone)]
 pub(crate) struct RowFacts {
     pub(crate) sample: u64,
+    pub(crate) occurrence: u64,
     pub(crate) values: RowValues,
     /// For each view; empty unless fields follow the image.
     pub(crate) followed: Vec<Followed>,
@@ -351,6 +353,12 @@ impl Batch {
         &self.samples
     }
 
+    /// Returns a number for each row that differs between the occurrences of its sample in the epoch.
+    #[must_use]
+    pub fn occurrences(&self) -> &[u64] {
+        &self.occurrences
+    }
+
     /// Returns true if each row counts: rows that fill up a last batch or were skipped do not.
     #[must_use]
     pub fn valid(&self) -> &[bool] {
@@ -395,8 +403,9 @@ impl Batch {
 
     #[cfg(feature = "gpu")]
     pub(crate) fn set_row(&mut self, row: usize, facts: RowFacts) {
-        let RowFacts { sample, values, filled, substituted, .. } = facts;
+        let RowFacts { sample, occurrence, values, filled, substituted, .. } = facts;
         set(&mut self.samples, row, sample);
+        set(&mut self.occurrences, row, occurrence);
         set(&mut self.valid, row, filled);
         set(&mut self.substituted, row, substituted);
         if let Some(Column::Int(labels)) = &mut self.labels {

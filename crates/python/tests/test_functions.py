@@ -291,11 +291,27 @@ def test_seeds_follow_from_sample_epoch_and_view(beton: Path, view_layout: Any, 
     assert not set(seeds(4, seed=8).values()) & set(expected.values())
 
 
-def test_repeated_samples_have_seeds_of_their_own(beton: Path) -> None:
-    seen: list[int] = []
-    function = T.Function(lambda images, seeds: seen.extend(seeds), batch=True, seeded=True)
-    list(small(beton, 4, transform=[*SMALL, function], sampling=fdconvert.Order([5] * 12)))
-    assert len(set(seen)) == 12
+@pytest.mark.parametrize("repeated_by", ["order", "mix"])
+def test_repeated_samples_have_seeds_of_their_own(beton: Path, repeated_by: str) -> None:
+    """The same ones for any number of ranks and any batch size."""
+
+    def seeds(batch_size: int, ranks: int = 1) -> list[int]:
+        seen: list[int] = []
+        function = T.Function(lambda images, seeds: seen.extend(seeds), batch=True, seeded=True)
+        data: Any = beton
+        options: dict[str, Any] = {"sampling": fdconvert.Order([5] * 12)}
+        if repeated_by == "mix":
+            few = fdconvert.Dataset(beton).select([3, 4])
+            data, options = fdconvert.mix([(fdconvert.Dataset(beton), 1), (few, 1)]), {}
+        for rank in range(ranks):
+            options["ranks"] = fdconvert.Ranks(rank, ranks)
+            list(small(data, batch_size, transform=[*SMALL, function], **options))
+        return sorted(seen)
+
+    expected = seeds(4)
+    assert len(set(expected)) == len(expected) >= 12
+    assert seeds(3) == expected
+    assert seeds(2, ranks=2) == expected
 
 
 def test_views_of_other_groups_have_other_seeds(beton: Path) -> None:

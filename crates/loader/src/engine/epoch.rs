@@ -51,7 +51,7 @@ pub(crate) struct Chosen {
     /// Its number among all samples of all datasets.
     pub(crate) number: u64,
     /// Differs between its occurrences in this epoch.
-    occurrence: u64,
+    pub(super) occurrence: u64,
 }
 
 pub(super) enum Remedy {
@@ -314,6 +314,7 @@ impl RowFacts {
         let values = RowValues::default();
         Self {
             sample: sample.number,
+            occurrence: sample.occurrence,
             values,
             followed: Vec::new(),
             filled: false,

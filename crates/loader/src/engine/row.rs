@@ -104,9 +104,17 @@ impl RowMaker {
                     if substituted {
                         self.epoch.setup.counters.substituted();
                     }
-                    let sample = sample.number;
+                    let Chosen { number: sample, occurrence, .. } = sample;
                     let filled = true;
-                    return Ok(RowFacts { sample, values, followed, filled, substituted, size });
+                    return Ok(RowFacts {
+                        sample,
+                        occurrence,
+                        values,
+                        followed,
+                        filled,
+                        substituted,
+                        size,
+                    });
                 }
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 Err(error) => error,

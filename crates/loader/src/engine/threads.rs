@@ -266,6 +266,7 @@ pub(super) fn batch(
             false => Vec::new(),
         },
         samples: facts.iter().map(|facts| facts.sample).collect(),
+        occurrences: facts.iter().map(|facts| facts.occurrence).collect(),
         valid: rows.iter().zip(&facts).map(|(row, facts)| row.valid && facts.filled).collect(),
         substituted: facts.iter().map(|facts| facts.substituted).collect(),
         epoch: shared.epoch.number,

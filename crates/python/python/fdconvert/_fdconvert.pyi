@@ -131,6 +131,7 @@ class BatchSource:
             Array,
             Array,
             Array,
+            Array,
             int,
             int,
             str,

@@ -38,7 +38,7 @@ from fdconvert._outputs import (
     pinned,
 )
 from fdconvert._ranks import check_ranks, rank_of_process
-from fdconvert._sampling import ONCE, Sampling, Sequential, Shuffle, engine_of
+from fdconvert._sampling import Sampling, Sequential, Shuffle, engine_of
 from fdconvert._sizes import Sizes, sizes_of
 from fdconvert._views import ONLY, Functions, ViewGroup, Views, by_group, groups_of, lists_of, masks_of, not_on_gpu
 from fdconvert.transforms import Transform
@@ -447,12 +447,10 @@ class Loader:
         )
         warnings.warn(what, RuntimeWarning, stacklevel=5)
 
-    def _keys(self, samples: Any, epoch: int, step: int) -> Sequence[tuple[int, ...]]:
+    def _keys(self, samples: Any, occurrences: Any, epoch: int) -> Sequence[tuple[int, ...]]:
         """Return what the seeds of functions follow from, for each row."""
-        rows = [(self._arguments["seed"], epoch, sample) for sample in memoryview(samples).tolist()]
-        if isinstance(self._sampling, ONCE):
-            return rows
-        return [(*row, self._rank, step, number) for number, row in enumerate(rows)]
+        rows = zip(memoryview(samples).tolist(), memoryview(occurrences).tolist(), strict=True)
+        return [(self._arguments["seed"], epoch, *row) for row in rows]
 
     def _converted(self, array: Any) -> Any:
         return array if is_no_array(array) else self._convert(array)
@@ -496,8 +494,8 @@ class Loader:
         self._n_returned += 1
         self._n_in_loop += 1
         images: Any
-        images, *arrays, epoch, step, state, columns, rows = parts
-        keys = self._keys(arrays[1], epoch, step) if self._functions.are_seeded else []
+        images, *arrays, occurrences, epoch, step, state, columns, rows = parts
+        keys = self._keys(arrays[1], occurrences, epoch) if self._functions.are_seeded else []
         labels, samples, valid, substituted = map(self._converted, arrays)
         images = images if isinstance(images, dict) else {ONLY: images}
         try:

@@ -135,10 +135,6 @@ class _ByEpoch:
         return _integers(self._samples(epoch))
 
 
-ONCE = (Shuffle, Sequential, Windowed)
-"""Those by which a sample comes once in an epoch."""
-
-
 def engine_of(sampling: Any) -> Engine:
     """Return a sampling for the engine."""
     if not isinstance(sampling, Sampling):

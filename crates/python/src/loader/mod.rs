@@ -298,7 +298,8 @@ impl BatchSource {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let labels = columns::labels(py, &batch)?;
         // Larger datasets do not exist.
-        let samples = numbers(batch.samples().iter().map(|&sample| sample as i64))?;
+        let integers = |values: &[u64]| numbers(values.iter().map(|&value| value as i64));
+        let (samples, occurrences) = (integers(batch.samples())?, integers(batch.occurrences())?);
         let (valid, substituted) = (flags(batch.valid())?, flags(batch.substituted())?);
         let (epoch, step, state) = (batch.epoch(), batch.step(), batch.state().to_string());
         let fields = columns::to_dict(py, &batch)?;
@@ -313,7 +314,19 @@ impl BatchSource {
             }
             (Memory::Host(_), None) => images(py, batch, &self.lent)?.into_any(),
         };
-        (images, labels, samples, valid, substituted, epoch, step, state, fields, geometry)
+        (
+            images,
+            labels,
+            samples,
+            valid,
+            substituted,
+            occurrences,
+            epoch,
+            step,
+            state,
+            fields,
+            geometry,
+        )
             .into_pyobject(py)
     }
 }

@@ -144,7 +144,7 @@ class Function(Transform):
 
     With ``seeded=True`` it gets a second argument to draw by: a number of 63 bits, or with
     ``batch=True`` a list with one for each row of each view. It follows from seed, epoch, sample and
-    view, and with samplings that repeat samples also from rank, step and row.
+    view, and for samples that an epoch repeats also from the repetition.
     """
 
     def __init__(
