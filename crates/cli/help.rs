@@ -68,8 +68,8 @@ Examples:
   Three forms of the same images, in turn, on a slow disk:
       fdconvert bench png/ --compare photos.mixed bmp/ --throttle-read 200MiB/s --plot rates.svg
 
-  The time of three whole epochs of training: batches of 500 images, each squeezed into 224 x 224
-  and changed by AutoAugment, as single-precision numbers with the channels first:
+  The time of three whole epochs: batches of 500 images, resized to 224 x 224 and augmented by
+  AutoAugment, as single-precision numbers with the channels first:
       echo '[{\"Resize\": {\"size\": [224, 224]}}, {\"AutoAugment\": {}}]' > list.json
       fdconvert bench train.beton --epochs 3 --batch-size 500 --transform list.json \\
           --dtype f32 --layout nchw";

@@ -63,7 +63,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "seconds"])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) epochs: Option<u32>,
-    /// Rounds; every dataset is read in each, the median counts
+    /// Rounds, each of which reads every dataset (median)
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
     /// Seconds per round and dataset

@@ -42,7 +42,7 @@ pub(crate) struct ProfileArgs {
     /// Ratios to try with the loader
     #[arg(long, value_enum, value_name = "WHICH", default_value = "around")]
     pub(crate) verify: Verify,
-    /// Runs of the loader per ratio; the median counts
+    /// Runs of the loader per ratio (median)
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: u32,
     /// Seconds per run

@@ -29,7 +29,7 @@ pub(crate) struct ReproduceArgs {
     /// Threads, or worker processes, of every loader [default: one per core]
     #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
-    /// Rounds in which the loaders take turns; the median counts [default: 5, and 3 with --quick]
+    /// Rounds in which the loaders take turns (median) [default: 5, and 3 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: Option<u32>,
     /// Images to make, instead of as many as the experiment needs

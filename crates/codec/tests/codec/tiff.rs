@@ -199,8 +199,8 @@ fn gray_tiffs_with_alpha_and_white_as_zero() {
 fn channels_that_are_no_colours_are_refused_in_words() {
     let image = encoded(Spec { samples: 13, photometric: 1, ..RGB }.file());
     let error = Decoder::new().decode("k", &image, &Limits::DEFAULT).unwrap_err().to_string();
-    let expected = "TIFF with 13 channels of 8 bits is not an 8-bit picture: keep the file (wds, mds, \
-                    parquet), and read it with the loader's Bands(13, \"u8\")";
+    let expected = "TIFF with 13 channels of 8 bits is not an 8-bit picture: keep the file (any format \
+                    except mixed), and read it with the loader's Bands(13, \"u8\")";
     assert!(error.contains(expected), "{error}");
 }
 

@@ -55,7 +55,7 @@ fn several(of: &str, splits: &[(String, u64)]) -> Error {
     let first = splits.first().map_or("train", |(name, _)| name);
     let train = splits.iter().find(|(name, _)| name == "train").map_or(first, |(name, _)| name);
     let what = format!(
-        "{of} has {} splits ({}), which are not mixed unless that is said",
+        "{of} has {} splits ({}): choose one or all of them",
         splits.len(),
         sized.join(", ")
     );

@@ -49,7 +49,7 @@ pub struct ProfileOptions {
     pub seed: u64,
     /// Ratios to try with the loader.
     pub verify: Verify,
-    /// Number of runs of the loader per ratio; the median counts.
+    /// Number of runs of the loader per ratio, of which the median is taken.
     pub runs: u32,
     /// Seconds per run, 0.01 to 3600.
     pub seconds: f64,

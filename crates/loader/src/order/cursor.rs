@@ -96,8 +96,8 @@ impl Steps {
         let expected = cursor.state_at(state.consumed).fingerprint;
         if state.fingerprint != expected {
             return wrong(format!(
-                "it is of another dataset, choice of samples, sampling or `cache_bytes`, which is \
-                 part of the order but with `locality`: its fingerprint is {:016x}, that of this run is {expected:016x}",
+                "it is of another dataset, choice of samples, sampling or size of the cache, which \
+                 is part of the order except with `locality`: its fingerprint is {:016x}, that of this run is {expected:016x}",
                 state.fingerprint
             ));
         }

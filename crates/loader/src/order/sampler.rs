@@ -75,8 +75,8 @@ impl Sampler {
         let (starts, n_all, n_drawn) = numbered(&strata)?;
         if sampling.numbers_all() && strata.iter().any(|stratum| stratum.count != stratum.len) {
             return refuse(
-                "it chooses among the samples of all datasets itself, so that the weight of a \
-                 dataset cannot say how often its samples come: leave weights out"
+                "it chooses among all samples itself, so the shares of `mix` have no effect: join \
+                 the datasets by `concat`"
                     .into(),
             );
         }

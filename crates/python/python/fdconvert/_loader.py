@@ -430,8 +430,8 @@ class Loader:
             f"fdconvert.Loader: the CPU decoded {stats['decoded_by_cpu']} of {stats['samples']} "
             "images. The GPU decodes JPEGs with entry points, which are stored by default, others by "
             "nvJPEG if it is installed, and draws fractals of one gray by lanes64-v1 that need no resizing; "
-            "of transforms it has cuts, resizes and flips of left and right, brightness, posterize, "
-            "solarize, invert and equalize"
+            "its transforms are crops, resizes, horizontal flips, brightness, posterize, solarize, "
+            "invert and equalize"
         )
         warnings.warn(what, RuntimeWarning, stacklevel=4)
 

@@ -80,7 +80,7 @@ def converted(transform: Any) -> Conversion:
             plan += [Step(_shown(later), "in Python", after) for later in theirs[number + 1 :]]
             tail = T.Function(Tail(theirs[number:], form.kind), batch=True, seeded=True)
             return Conversion([*native, *form.transforms(), tail], plan, has_one_size=False)
-        plan.append(Step(_shown(it), "native", ", ".join(map(repr, ours)) or "the form of rows"))
+        plan.append(Step(_shown(it), "native", ", ".join(map(repr, ours)) or "sets dtype and layout"))
         native += ours
     if form.kind == "PIL":
         what = "rows are images of PIL at its end, of which torch makes no batch"

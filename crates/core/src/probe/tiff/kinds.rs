@@ -190,7 +190,7 @@ impl Tiff<'_> {
     fn as_bands(&self, what: &str) -> String {
         match self.bands() {
             Ok(bands) => format!(
-                "TIFF with {what} is not an 8-bit picture: keep the file (wds, mds, parquet), and read it \
+                "TIFF with {what} is not an 8-bit picture: keep the file (any format except mixed), and read it \
                  with the loader's Bands({bands})"
             ),
             Err(what) => what,

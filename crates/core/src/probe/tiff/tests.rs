@@ -67,7 +67,7 @@ fn tiff_headers_say_colours_bits_and_orientation() {
 fn kinds_of_tiffs_that_are_not_read_say_what_they_are_and_the_cure() {
     let kept = |what: &str, bands: &str| {
         format!(
-            "TIFF with {what} is not an 8-bit picture: keep the file (wds, mds, parquet), and read it \
+            "TIFF with {what} is not an 8-bit picture: keep the file (any format except mixed), and read it \
              with the loader's Bands({bands})"
         )
     };
