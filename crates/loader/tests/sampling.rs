@@ -331,7 +331,7 @@ fn what_cannot_be_sampled_is_refused_with_the_cure() {
         let datasets = Datasets::weighted(two().into_iter().map(|it| (it, 2.0)).collect()).unwrap();
         let options = random_crop().batch_size(12).sampling(sampling);
         let said = Loader::new(datasets, options).err().unwrap().to_string();
-        assert!(said.contains("the weight of a dataset"), "{said}");
+        assert!(said.contains("the shares of a mix"), "{said}");
     }
 }
 

@@ -172,5 +172,5 @@ def test_what_an_order_by_epoch_raises_is_told(beton: Path) -> None:
 def test_caches_and_weights_of_datasets_need_other_samplings(beton: Path) -> None:
     with pytest.raises(ValueError, match="Cache.bytes: a cache needs the sampling `Shuffle`"):
         small(beton, sampling=fdconvert.Repeated(2), cache=1 << 20)
-    with pytest.raises(ValueError, match="sampling: .* the weight of a dataset"):
+    with pytest.raises(ValueError, match="sampling: .* the shares of a mix"):
         small(fdconvert.mix({beton: 1, str(beton): 3}), sampling=fdconvert.Balanced("label"))

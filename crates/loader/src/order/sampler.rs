@@ -75,8 +75,8 @@ impl Sampler {
         let (starts, n_all, n_drawn) = numbered(&strata)?;
         if sampling.numbers_all() && strata.iter().any(|stratum| stratum.count != stratum.len) {
             return refuse(
-                "it chooses among all samples itself, so the shares of `mix` have no effect: join \
-                 the datasets by `concat`"
+                "it chooses among all samples itself, so the shares of a mix have no \
+                 effect: join the datasets without shares"
                     .into(),
             );
         }
