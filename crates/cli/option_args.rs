@@ -70,8 +70,8 @@ pub(crate) struct OptionArgs {
     /// Parts of the dataset, e.g. train=0.9,val=0.1, drawn by --seed and the samples' names
     ///
     /// The shares add up to 1, or `rest=drop` leaves the rest out. Without --split, a
-    /// source keeps its own splits: those of a packed dataset, and the folders train, val (valid,
-    /// validation) and test where no other folder holds images.
+    /// source keeps its own splits: those of a packed dataset, and the folders train, val, test
+    /// and the like where no other folder holds images.
     #[arg(long, value_name = "NAME=SHARE", value_delimiter = ',', help_heading = "Samples")]
     pub(crate) split: Vec<SplitShare>,
     /// Mix the splits of packed datasets, and take all first-level folders as classes, whatever
@@ -113,8 +113,8 @@ pub(crate) struct OptionArgs {
 
     /// How images are stored: keep, jpeg, png, bmp, webp, raw, smart, mix:P
     ///
-    /// keep: the source's bytes, unless a resize is due or the format cannot hold them (then
-    /// lossless). jpeg: re-encode everything. raw: 8-bit RGB pixels. smart: JPEG where that is at least
+    /// keep: the source's bytes. If a resize is due or the format cannot hold them, a JPEG is
+    /// encoded as JPEG again, and all else without loss. jpeg: re-encode everything. raw: 8-bit RGB pixels. smart: JPEG where that is at least
     /// --smart-ratio times smaller than raw, else raw. mix:P: JPEG with probability P, chosen by
     /// --seed and the sample's name, else raw. webp: lossless.
     /// [default: keep, or jpeg where --jpeg-quality is given]

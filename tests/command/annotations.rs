@@ -283,5 +283,5 @@ fn classes_that_are_called_by_numbers_are_selected_by_name() {
     let args: [&dyn AsRef<std::ffi::OsStr>; 5] =
         [&"pack", &root, &folder.path().join("n.beton"), &"--where", &"label == '3'"];
     let said = fails(&args);
-    assert!(said.contains("`3` is none of the classes of the source, 0, 10, 100, 2"), "{said}");
+    assert!(said.contains("`3` is not among the classes of the source: 0, 10, 100, 2"), "{said}");
 }

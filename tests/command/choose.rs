@@ -253,12 +253,12 @@ fn errors_in_expressions_point_at_their_place() {
         assert!(said.contains("--where: column") && said.contains(expected), "{said}");
     }
     // A text that can never be equal is mistyped.
-    let none = "is none of the classes of the source, cat, dog";
+    let none = "is not among the classes of the source: cat, dog";
     for (expression, expected) in [
         ("label == 'dgo'", none),
         ("width > 3 && 'dgo' != label", none),
         ("!(label in ['cat', 'dgo'])", none),
-        ("split == 'dgo'", "is none of the splits of the source, which has none"),
+        ("split == 'dgo'", "is not among the splits of the source: it has none"),
     ] {
         let said = fails(&[&"pack", &source, &out, &"--where", &expression]);
         assert!(said.contains(&format!("--where: `dgo` {expected}")), "{said}");

@@ -151,7 +151,7 @@ fn splits_are_divided_again_or_mixed_only_by_name() {
     assert_eq!(splits(&path("one")), [splits(&first)[0].clone()]);
     for expression in ["split == 'dev'", "split != 'dev'", "split in ['val', 'dev'] && index > 0"] {
         let message = refused(&["--where", expression]);
-        let expected = "`dev` is none of the splits of the source, train, val, test";
+        let expected = "`dev` is not among the splits of the source: train, val, test";
         assert!(message.contains(expected), "{message}");
     }
     let message = refused(&["--shards", "3"]);

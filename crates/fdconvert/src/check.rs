@@ -117,7 +117,7 @@ pub(crate) fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dy
             })?;
             formats.iter().find(|format| format.suits(out)).ok_or_else(|| {
                 let what = format!(
-                    "the extension of {} names no format, which is one of: {}",
+                    "no format has the extension of {}; there are: {}",
                     out.display(),
                     names()
                 );

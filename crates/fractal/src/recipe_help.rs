@@ -18,8 +18,8 @@ pub const RECIPE_KEYS: &[RecipeKey] = &[
     },
     RecipeKey {
         name: "size",
-        about: "pixels of a side [fractaldb: 362, ofdb and 1p-frac: 512, svd: 256, \
-                of space: 224]",
+        about: "pixels of a side [fractaldb: 362, rt-fractaldb and svd: 256, of space: 224, \
+                else 512]",
     },
     RecipeKey {
         name: "points",
@@ -42,7 +42,7 @@ pub const RECIPE_KEYS: &[RecipeKey] = &[
     RecipeKey {
         name: "sampler",
         about: "fractaldb-v1 (the original's bits) or lanes64-v1 (much faster) \
-                [svd: lanes64-v1, else fractaldb-v1]; of space: mv-fractaldb-v1",
+                [rt-fractaldb and svd: lanes64-v1, else fractaldb-v1]; of space: mv-fractaldb-v1",
     },
     RecipeKey {
         name: "seed",

@@ -351,7 +351,7 @@ fn pack_one(job: &PackJob, position: u64, worker: &mut Worker) -> Result<Packed>
 fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<Packed> {
     if let Some(reason) = job.plan.unreadable.get(&position) {
         let key = job.source.key(job.plan.source_index(position));
-        let unreadable = "unreadable when the run was planned";
+        let unreadable = "unreadable when the samples were listed";
         let why = reason.clone().map(|why| why.reworded(|why| format!("{unreadable}: {why}")));
         return Err(Error::sample(key, why.unwrap_or_else(|| unreadable.into())));
     }

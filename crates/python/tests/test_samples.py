@@ -414,6 +414,12 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
         {},
         "schema: field `a` of the first sample is type, which fits no kind; pass a schema",
     ),
+    "the name of an image": (
+        [("cat/1.JPG", 3)],
+        {},
+        "schema: field `image` of the first sample is the text 'cat/1.JPG': for the image in that file"
+        " pass a pathlib.Path; for the text pass schema={'image': 'text', ...}",
+    ),
     "a number": (
         [3],
         {},

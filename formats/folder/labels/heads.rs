@@ -2,7 +2,7 @@
 
 /// Possible names of the column of file names, in order of preference. Lower case, without
 /// separators.
-const PATHS: [&str; 17] = [
+const PATHS: [&str; 18] = [
     "path",
     "filename",
     "image",
@@ -20,6 +20,7 @@ const PATHS: [&str; 17] = [
     "imageid",
     "id",
     "idcode",
+    "key",
 ];
 
 /// Returns true if file names in that column may be numbers.

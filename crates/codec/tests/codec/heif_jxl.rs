@@ -107,7 +107,10 @@ fn bytes_stay_where_a_format_holds_them_and_are_decoded_elsewhere() {
             if !is_decoded(image.codec) {
                 let error = made.unwrap_err().to_string();
                 assert!(error.contains("this build cannot decode"), "{error}");
-                assert!(error.contains("a build with the feature") && error.contains(&name), "{error}");
+                assert!(
+                    error.contains("a build with the feature") && error.contains(&name),
+                    "{error}"
+                );
                 continue;
             }
             let made = made.unwrap();

@@ -268,8 +268,8 @@ fn check(texts: &[&str], there: &[&str], what: &str) -> Result<()> {
     let shown = there.iter().take(SHOWN).map(|name| Shown(name).to_string());
     let shown = shown.collect::<Vec<_>>().join(", ");
     let more = if there.len() > SHOWN { ", ..." } else { "" };
-    let there = if there.is_empty() { "which has none".to_owned() } else { shown + more };
-    let what = format!("`{}` is none of the {what} of the source, {there}", Shown(text));
+    let there = if there.is_empty() { "it has none".to_owned() } else { shown + more };
+    let what = format!("`{}` is not among the {what} of the source: {there}", Shown(text));
     Err(Error::usage(option::WHERE, what))
 }
 

@@ -17,6 +17,7 @@ FieldKind: TypeAlias = str | tuple[Any, Sequence[int]] | Sequence[str]
 SchemaLike: TypeAlias = Mapping[str, FieldKind]
 
 _KINDS = ("image", "images", "mask", "int", "float", "text", "json", "bytes")
+_IMAGE_ENDINGS = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 ARRAYS = {
     "bool": "|b1",
     "int8": "|i1",
@@ -120,10 +121,22 @@ def of_sample(sample: Any, classes: Mapping[str, Sequence[str]] | None = None) -
     if not named:
         raise UsageError("schema: the first sample has no fields")
     kinds = {str(name): _kind(name, it) for name, it in named.items()}
+    if "image" not in kinds.values() and "images" not in kinds.values():
+        _refuse_names_of_images(named)
     for name, names in (classes or {}).items():
         if kinds.get(name) == "int":
             kinds[name] = list(names)
     return of_schema(kinds, takes_some=False)
+
+
+def _refuse_names_of_images(named: Mapping[str, Any]) -> None:
+    """Refuse texts that were probably meant to be the images of samples without any other."""
+    for name, value in named.items():
+        if isinstance(value, str) and value.lower().endswith(_IMAGE_ENDINGS):
+            raise UsageError(
+                f"schema: field `{name}` of the first sample is the text {value!r}: for the image in"
+                f" that file pass a pathlib.Path; for the text pass schema={{{name!r}: 'text', ...}}"
+            )
 
 
 def _is_image(name: str, value: Any) -> bool:
