@@ -82,7 +82,7 @@ of images from --cache. With --epochs, a line for each epoch: the first one read
 may find in the page cache or in --cache.";
 
 pub(crate) const REPRODUCE_EXAMPLES: &str = "\
-Makes data by formulas, and runs fdconvert and the loaders installed for a Python by turns; the page
+Draws formula images, and runs fdconvert and the loaders installed for a Python in turn; the page
 shows the paper's figures with the paper's numbers as marks, the machine, and differences.
 
 Examples:

@@ -44,7 +44,8 @@ fn a_shard_without_a_sample_is_not_there_and_the_run_ends() {
         args.extend(rest.iter().chain(options).map(|word| word as &dyn AsRef<OsStr>));
         let (code, text) = run(&[&args[..], &[&"--threads", &"1"]].concat());
         assert!(code == 1 && text.contains("2 bad samples"), "{text}");
-        assert!(text.contains("1 planned and not there"), "{text}");
+        assert!(!text.contains("sample `a/2.png`"), "the key stands before the reason: {text}");
+        assert!(text.contains("1 of the planned shards not written"), "{text}");
         assert!(!out.join(empty).exists(), "{format}");
         let whole = tree(&out);
         // Repeated, and with other threads.

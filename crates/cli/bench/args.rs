@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub(crate) struct BenchArgs {
     /// Dataset to read as training does, or a recipe for fractals, whose images are drawn
     pub(crate) dataset: PathBuf,
-    /// Further datasets to compare, read by turns
+    /// Other datasets to compare, read in turn
     #[arg(long, value_name = "DATASET", num_args = 1..)]
     pub(crate) compare: Vec<PathBuf>,
     /// Splits to read, or `all`; needed where there are several

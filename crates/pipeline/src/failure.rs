@@ -43,6 +43,11 @@ pub(crate) fn is_of_content(error: &Error) -> bool {
     matches!(error, Error::Sample { .. } | Error::Limit { .. } | Error::Corrupt { .. })
 }
 
+/// Returns what is wrong with a sample, without its key, which stands before it wherever it is shown.
+pub(crate) fn reason(error: &Error) -> Remark {
+    if let Error::Sample { what, .. } = error { what.clone() } else { error.remark() }
+}
+
 #[derive(Default)]
 pub(crate) struct Failures {
     n_skipped: u64,
@@ -74,7 +79,7 @@ impl Failures {
             return Err(failure.error);
         }
         let error = failure.skipped()?;
-        let reason = error.remark();
+        let reason = reason(&error);
         self.n_skipped += 1;
         self.unread_in_a_row = match error {
             Error::Io { .. } => self.unread_in_a_row + 1,
@@ -101,8 +106,7 @@ impl Failures {
             }
             _ => return Ok(reason),
         };
-        let why = if let Error::Sample { what, .. } = error { what } else { reason };
-        Err(Error::sample(key, why.reworded(|why| format!("{why}; {too_many}")))
+        Err(Error::sample(key, reason.reworded(|why| format!("{why}; {too_many}")))
             .cure("to allow more", option::MAX_FAILURES))
     }
 }

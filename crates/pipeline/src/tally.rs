@@ -6,7 +6,8 @@ use std::{collections::BTreeMap, time::Duration};
 /// Name and explanation of the note about missing shards.
 const EMPTY: (&str, &str) = (
     "empty",
-    "planned and not there, since all samples of it were left out; the others keep their numbers",
+    "of the planned shards not written, because all their samples were left out; the others keep \
+     their numbers",
 );
 
 /// Running totals of a run.

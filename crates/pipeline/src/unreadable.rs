@@ -1,6 +1,6 @@
 use crate::{
     OnError,
-    failure::{Failure, is_of_content},
+    failure::{Failure, is_of_content, reason},
 };
 use fdconvert_core::{Error, Remark, Result};
 use std::{
@@ -33,7 +33,7 @@ impl Reasons {
         if self.reasons.contains_key(&position) || self.others.contains(&position) {
             return;
         }
-        self.reasons.insert(position, error.remark());
+        self.reasons.insert(position, reason(error));
         if self.reasons.len() > max_reasons {
             self.others.extend(self.reasons.pop_last().map(|(last, _)| last));
         }
