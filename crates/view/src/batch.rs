@@ -3,14 +3,15 @@ use crate::{
     answer::{Answer, Failure},
     dataset::Dataset,
     image::png,
-    mask::paint,
+    mask::{colors, paint},
     objects,
     request::Asked,
+    sample::is_mask,
 };
 use fdconvert_core::{Error, Pixels, objects::FIELD};
 use fdconvert_loader::{
-    Batch, Column, Datasets, Failures, Label, Loader, ObjectOptions, Objects, OnError, Options,
-    Shape, Transform, TransformList, ViewGroup, ViewLayout,
+    Batch, Column, Datasets, Failures, Label, Loader, MaskOptions, ObjectOptions, Objects, OnError,
+    Options, Shape, Transform, TransformList, ViewGroup, ViewLayout,
 };
 use fdconvert_pipeline::field_of_objects;
 use serde_json::{Value as Json, json};
@@ -19,6 +20,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Images of a batch, and their sides: as much as a screen shows.
 const IMAGES: std::ops::RangeInclusive<u32> = 1..=64;
 const MAX_SIDE: u32 = 512;
+
+/// So many samples are tried for the fields that hold labels of pixels: the first readable one
+/// tells.
+const PROBED: u64 = 64;
 
 /// Threads of the loader: a preview should not occupy all of a machine.
 const THREADS: usize = 2;
@@ -36,7 +41,7 @@ struct Wanted {
 
 struct Made {
     pixels: Pixels,
-    /// The masks of objects, over `pixels`; `None` without any.
+    /// Label images and the masks of objects, over `pixels`; `None` without any.
     masks: Option<Pixels>,
     document: Json,
 }
@@ -63,7 +68,7 @@ pub(crate) fn picture(
 pub(crate) fn masks(dataset: &Dataset, asked: &Asked, last: &LastBatch) -> Result<Answer, Failure> {
     match &made(dataset, asked, last)?.masks {
         Some(masks) => Ok(png("the masks of the batch", masks)?),
-        None => Err(Failure::missing("the objects of this batch have no masks")),
+        None => Err(Failure::missing("this batch has no masks")),
     }
 }
 
@@ -104,13 +109,19 @@ impl Wanted {
         })
     }
 
-    fn options(&self, dataset: &Dataset, objects: Option<ObjectOptions>) -> Options {
+    fn options(
+        &self,
+        dataset: &Dataset,
+        objects: Option<ObjectOptions>,
+        masks: Vec<MaskOptions>,
+    ) -> Options {
         Options::default()
             .batch_size(self.rows)
             .seed(self.seed)
             .views(vec![ViewGroup::new("", self.views, self.transform.clone())])
             .view_layout(ViewLayout::Rows)
             .objects(objects)
+            .masks(masks)
             .label(if dataset.schema().label().is_some() { Label::Auto } else { Label::None })
             // A failed row stays black and has its error.
             .failures(Failures { on_error: OnError::Skip, max: u64::MAX, ..Failures::default() })
@@ -149,21 +160,22 @@ fn list(text: &str) -> Result<TransformList, Failure> {
 }
 
 fn make(dataset: &Dataset, wanted: &Wanted) -> Result<Made, Failure> {
-    let datasets = Datasets::one(dataset.reader().clone())?;
-    let loader = |objects| Loader::new(datasets.clone(), wanted.options(dataset, objects));
-    let objects = field_of_objects(dataset.schema()).map(|_| ObjectOptions::of(FIELD));
-    // Objects cannot follow lists that mix images; these are shown without.
-    let mut loader = loader(objects).or_else(|_| loader(None))?;
-    loader.set_epoch(wanted.epoch)?;
-    let n_steps = loader.len();
-    if wanted.step >= n_steps {
-        let what = format!("`step={}`: an epoch has {n_steps} steps, from 0", wanted.step);
-        return Err(Failure::asked_wrong(what));
-    }
-    let mut state = loader.state();
-    state.consumed = wanted.step.saturating_mul(wanted.rows.into());
-    loader.restore(&state)?;
-    let batch = loader.next_batch().ok_or_else(|| Failure::broken("there is no batch"))??;
+    let mut objects = field_of_objects(dataset.schema()).map(|_| ObjectOptions::of(FIELD));
+    let mut masks = label_fields(dataset);
+    // What cannot follow any image is left out: masks of other sizes, and everything where a list
+    // mixes images.
+    let (n_steps, batch) = loop {
+        let options = wanted.options(dataset, objects.clone(), masks.clone());
+        let made = load(dataset, wanted, options);
+        let follows = made.as_ref().is_ok_and(|(_, batch)| batch.valid().contains(&true));
+        if follows || (objects.is_none() && masks.is_empty()) {
+            break made?;
+        }
+        if masks.is_empty() {
+            objects = None;
+        }
+        masks.clear();
+    };
     let labels = batch.labels().unwrap_or_default();
     let views: Vec<&Objects> = (0..wanted.views as usize)
         .filter_map(|view| match batch.view_field(view, FIELD) {
@@ -193,7 +205,7 @@ fn make(dataset: &Dataset, wanted: &Wanted) -> Result<Made, Failure> {
     let shape = batch.shape();
     let height = shape.height * batch.len() as u32 * wanted.views;
     let pixels = Pixels { width: shape.width, height, channels: 3, data: batch.images().to_vec() };
-    let masks = masks_of(&batch, &views);
+    let masks = masks_of(&batch, wanted.views as usize, &masks, &views);
     let document = json!({
         "rows": rows,
         "views": wanted.views,
@@ -206,18 +218,63 @@ fn make(dataset: &Dataset, wanted: &Wanted) -> Result<Made, Failure> {
     Ok(Made { pixels, masks, document })
 }
 
-/// Draws the masks of run lengths as the images lie: the views of each row below each other.
-fn masks_of(batch: &Batch, views: &[&Objects]) -> Option<Pixels> {
-    if views.iter().all(|view| view.run_lengths.as_ref().is_none_or(|it| it.objects.is_empty())) {
+/// Returns the batch of a step, and the number of steps.
+fn load(dataset: &Dataset, wanted: &Wanted, options: Options) -> Result<(u64, Batch), Failure> {
+    let mut loader = Loader::new(Datasets::one(dataset.reader().clone())?, options)?;
+    loader.set_epoch(wanted.epoch)?;
+    let n_steps = loader.len();
+    if wanted.step >= n_steps {
+        let what = format!("`step={}`: an epoch has {n_steps} steps, from 0", wanted.step);
+        return Err(Failure::asked_wrong(what));
+    }
+    let mut state = loader.state();
+    state.consumed = wanted.step.saturating_mul(wanted.rows.into());
+    loader.restore(&state)?;
+    let batch = loader.next_batch().ok_or_else(|| Failure::broken("there is no batch"))??;
+    Ok((n_steps, batch))
+}
+
+/// Returns the further images that hold labels of pixels.
+fn label_fields(dataset: &Dataset) -> Vec<MaskOptions> {
+    let sample = (0..dataset.len().min(PROBED)).find_map(|index| dataset.stored_sample(index).ok());
+    let values = sample.map(|sample| sample.values).unwrap_or_default();
+    let fields = dataset.schema().fields.iter().zip(&values).enumerate();
+    let masks = fields.filter(|(at, (field, value))| {
+        dataset.schema().first_image() != Some(*at) && is_mask(dataset, *at, field, value)
+    });
+    masks.map(|(_, (field, _))| MaskOptions::of(&field.name)).collect()
+}
+
+/// Draws label images, and over them the masks of run lengths, as the images lie: the views of each
+/// row below each other.
+fn masks_of(
+    batch: &Batch,
+    n_views: usize,
+    labels: &[MaskOptions],
+    views: &[&Objects],
+) -> Option<Pixels> {
+    let have_runs =
+        |view: &&Objects| view.run_lengths.as_ref().is_some_and(|it| !it.objects.is_empty());
+    if labels.is_empty() && !views.iter().any(have_runs) {
         return None;
     }
     let Shape { width, height, .. } = batch.shape();
-    let n_bytes = width as usize * height as usize * 4;
-    let n_images = batch.len() * views.len();
-    let mut data = vec![0; n_bytes * n_images];
-    for (place, image) in data.chunks_exact_mut(n_bytes).enumerate() {
-        let (row, view) = (place / views.len(), views.get(place % views.len())?);
-        for (number, runs) in objects::masks_in_row(view, row) {
+    let n_pixels = width as usize * height as usize;
+    let n_images = batch.len() * n_views;
+    let mut data = vec![0; n_pixels * 4 * n_images];
+    for (place, image) in data.chunks_exact_mut(n_pixels * 4).enumerate() {
+        let (row, view) = (place / n_views, place % n_views);
+        for mask in labels {
+            let Some(Column::Array { spec, bytes }) = batch.view_field(view, &mask.field) else {
+                continue;
+            };
+            let n_bytes = spec.dtype.size() as usize;
+            let of_row = bytes.chunks_exact(n_pixels * n_bytes).nth(row).unwrap_or_default();
+            let pixels = image.as_chunks_mut::<4>().0.iter_mut();
+            let colored = pixels.zip(colors(of_row, n_bytes)).filter(|(_, color)| *color != [0; 4]);
+            colored.for_each(|(pixel, color)| *pixel = color);
+        }
+        for (number, runs) in views.get(view).iter().flat_map(|it| objects::masks_in_row(it, row)) {
             paint(image, [height, width], runs, number);
         }
     }

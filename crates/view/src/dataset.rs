@@ -1,7 +1,7 @@
 //! A shown dataset: its reader, and what is known about it so far.
 use crate::{
     answer::{Answer, Failure},
-    catalog::Catalog,
+    catalog::{Catalog, Facts},
     damage::Damage,
     facets::FacetCache,
     filter::{Names, Selections},
@@ -11,7 +11,7 @@ use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{
     Codec, Encoded, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Splits, split_names,
 };
-use fdconvert_pipeline::Cancel;
+use fdconvert_pipeline::{Cancel, field_of_objects};
 use fdconvert_storage::sigbus;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -108,6 +108,11 @@ impl Dataset {
         field.ok_or_else(|| Failure::missing("there is no such field"))
     }
 
+    /// Returns the facts of a sample, from the catalog or else from the sample itself.
+    pub(crate) fn facts(&self, index: u64) -> Result<Facts> {
+        self.catalog.facts(index).map_or_else(|| self.catalog.look(&*self.reader, index), Ok)
+    }
+
     /// Returns a sample after comparing its bytes with recorded checksums. Drawn images are encoded
     /// as PNG.
     pub(crate) fn checked_sample(&self, index: u64) -> Result<Sample<Encoded>> {
@@ -167,6 +172,7 @@ impl Dataset {
             "checksums": reader.has_checksums(),
             "image": self.schema().shown_images(),
             "label": self.schema().label(),
+            "objects": field_of_objects(self.schema()),
         })
     }
 }

@@ -24,15 +24,7 @@ pub(crate) fn answer(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure
                 let mut decoder = Decoder::new();
                 let size =
                     decoder.decode_levels_into(&name, &image, &Limits::DEFAULT, &mut levels)?;
-                let data = match size.n_bytes {
-                    2 => levels
-                        .as_chunks::<2>()
-                        .0
-                        .iter()
-                        .flat_map(|level| color(u16::from_le_bytes(*level)))
-                        .collect(),
-                    _ => levels.iter().flat_map(|level| color(u16::from(*level))).collect(),
-                };
+                let data = colors(&levels, size.n_bytes.into()).flatten().collect();
                 let (width, height) = (size.width, size.height);
                 Ok(orient(Pixels { width, height, channels: 4, data }, orientation(&image)))
             })
@@ -48,6 +40,12 @@ pub(crate) fn answer(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure
         _ => return Err(Failure::missing("this field holds no masks")),
     };
     Ok(png("the mask", &pixels)?)
+}
+
+/// Yields the colours of labels of one byte, or of two in little endian.
+pub(crate) fn colors(labels: &[u8], n_bytes: usize) -> impl Iterator<Item = [u8; 4]> {
+    let label = |bytes: &[u8]| bytes.iter().rev().fold(0, |high, low| high << 8 | u16::from(*low));
+    labels.chunks_exact(n_bytes).map(move |bytes| color(label(bytes)))
 }
 
 /// Returns the colour of a label: neighbours have very different hues, and 0 is transparent.

@@ -1,5 +1,9 @@
 //! The objects in an image, in pixels of the shown image, and those in the rows of a batch.
-use crate::{answer::Failure, dataset::Dataset};
+use crate::{
+    answer::{Answer, Failure},
+    dataset::Dataset,
+    request::Asked,
+};
 use fdconvert_core::{
     Encoded, Kind, RunLengths, Sample, Value,
     objects::{Annotations, FIELD, ObjectClasses},
@@ -9,6 +13,21 @@ use fdconvert_pipeline::field_of_objects;
 use fdconvert_storage::sigbus;
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, ops::Range};
+
+/// `api/boxes/I`: what a tile of the grid draws. The image is not read once the catalog has its
+/// size.
+pub(crate) fn boxes(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure> {
+    let index = dataset.sample(asked)?;
+    let value = field_of_objects(dataset.schema())
+        .map(|field| sigbus::caught(|| dataset.reader().value(index, field)))
+        .transpose()?;
+    let Some(Value::Json(json)) = value.flatten() else {
+        return Err(Failure::missing("this dataset has no field of objects"));
+    };
+    let facts = dataset.facts(index).ok().filter(|facts| facts.width > 0);
+    let shown = facts.map(|facts| [facts.width, facts.height].map(f64::from));
+    Ok(Answer::json(&document(&json, shown, None).map_err(Failure::unreadable)?))
+}
 
 /// Returns the first document of objects among the values, or why it cannot be shown.
 pub(crate) fn of_sample(
@@ -32,15 +51,17 @@ pub(crate) fn of_sample(
         _ => None,
     };
     let mask = |object: usize| format!("mask/{index}/{field}?object={object}{query}");
-    Some(document(json, shown, &mask))
+    Some(document(json, shown, Some(&mask)))
 }
 
+/// Describes objects. `mask` makes the address of the mask of an object; without it, polygons and
+/// masks are left out.
 fn document(
     json: &[u8],
     shown: Option<[f64; 2]>,
-    mask: &dyn Fn(usize) -> String,
+    mask: Option<&dyn Fn(usize) -> String>,
 ) -> Result<Json, String> {
-    let found = Annotations::parse(json, true)?;
+    let found = Annotations::parse(json, mask.is_some())?;
     let Some(size) = shown.or(found.size) else {
         return Err("missing `size`, and the sample has no image to take it from".into());
     };
@@ -66,7 +87,7 @@ fn document(
             "box": [x * x_scale, y * y_scale, (x + width) * x_scale, (y + height) * y_scale],
             "polygons": polygons,
             "keypoints": keypoints,
-            "mask": runs.map(|_| mask(object)),
+            "mask": runs.and(mask).map(|mask| mask(object)),
         })
     };
     let items: Vec<Json> = found.boxes.iter().enumerate().map(item).collect();
@@ -154,7 +175,8 @@ mod tests {
         let json = br#"{"size":[640,480],"bbox":[[64,48,320,240]],"category":[3],
             "category_name":["cat"],"keypoints":[[0,0,0,640,480,2]],
             "segmentation":[{"size":[480,640],"counts":[307200]}]}"#;
-        let found = document(json, Some([320.0, 240.0]), &|object| format!("m{object}")).unwrap();
+        let found = document(json, Some([320.0, 240.0]), Some(&|object| format!("m{object}")));
+        let found = found.unwrap();
         assert_eq!(found["size"], json!([320.0, 240.0]));
         let item = &found["items"][0];
         assert_eq!(item["box"], json!([32.0, 24.0, 192.0, 144.0]));
@@ -166,11 +188,11 @@ mod tests {
     #[test]
     fn a_turned_image_and_a_damaged_document() {
         let json = br#"{"size":[480,640],"bbox":[[0,0,480,640]],"segmentation":[[[0,0,1,1,2,2]]]}"#;
-        let found = document(json, Some([640.0, 480.0]), &|_| String::new()).unwrap();
+        let found = document(json, Some([640.0, 480.0]), Some(&|_| String::new())).unwrap();
         assert_eq!(found["size"], json!([480.0, 640.0]));
         assert_eq!(found["items"][0]["box"], json!([0.0, 0.0, 480.0, 640.0]));
         assert_eq!(found["items"][0]["polygons"], json!([[0.0, 0.0, 1.0, 1.0, 2.0, 2.0]]));
-        assert!(document(b"{\"bbox\":[[1]]}", None, &|_| String::new()).is_err());
-        assert!(document(b"{\"bbox\":[]}", None, &|_| String::new()).is_err());
+        assert!(document(b"{\"bbox\":[[1]]}", None, None).is_err());
+        assert!(document(b"{\"bbox\":[]}", None, None).is_err());
     }
 }

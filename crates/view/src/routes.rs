@@ -1,7 +1,7 @@
 //! The handler of each path.
 use crate::{
     answer::{Answer, Failure},
-    batch, compare, damage, dataset, export, facets, image, mask, page,
+    batch, compare, damage, dataset, export, facets, image, mask, objects, page,
     request::Asked,
     rows, sample,
     security::add_headers,
@@ -22,7 +22,7 @@ use std::sync::Arc;
 type Handler = fn(&Shared, &Asked) -> Result<Answer, Failure>;
 
 /// Paths after the token.
-const ROUTES: [(&str, Handler); 21] = [
+const ROUTES: [(&str, Handler); 22] = [
     ("", |_, _| page::index()),
     ("app.js", |_, _| page::script()),
     ("app.css", |_, _| page::style()),
@@ -32,6 +32,7 @@ const ROUTES: [(&str, Handler); 21] = [
     ("api/samples", |it, asked| rows::samples(it.dataset(asked)?, asked)),
     ("api/position", |it, asked| rows::position(it.dataset(asked)?, asked)),
     ("api/sample/{sample}", |it, asked| sample::answer(it.dataset(asked)?, asked)),
+    ("api/boxes/{sample}", |it, asked| objects::boxes(it.dataset(asked)?, asked)),
     ("image/{sample}", |it, asked| image::answer(it.dataset(asked)?, asked, &it.thumbnails)),
     ("image/{sample}/{field}", |it, asked| {
         image::answer(it.dataset(asked)?, asked, &it.thumbnails)

@@ -43,12 +43,10 @@ pub(crate) fn position(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failu
 /// Returns the row of a sample in the grid, from the catalog or else from the sample itself.
 fn row(dataset: &Dataset, index: u64) -> Map<String, Json> {
     let reader = &**dataset.reader();
-    let known =
-        dataset.catalog.facts(index).map_or_else(|| dataset.catalog.look(reader, index), Ok);
     let mut row = Map::new();
     row.insert("sample".into(), json!(index));
     row.insert("key".into(), json!(reader.key(index)));
-    let (facts, error) = match known {
+    let (facts, error) = match dataset.facts(index) {
         Ok(facts) => (facts, None),
         Err(error) => (Default::default(), Some(error.chain())),
     };

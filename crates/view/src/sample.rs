@@ -129,7 +129,12 @@ fn python(dataset: &Dataset, index: u64, key: &str) -> String {
 
 /// Returns true if an image holds labels: a further image of one channel, or one known to hold no
 /// colours.
-fn is_mask(dataset: &Dataset, position: usize, field: &FieldSpec, value: &Value<Encoded>) -> bool {
+pub(crate) fn is_mask(
+    dataset: &Dataset,
+    position: usize,
+    field: &FieldSpec,
+    value: &Value<Encoded>,
+) -> bool {
     let Value::Image(image) = value else { return false };
     if dataset.reader().facts().field(position).keeps_pixels {
         return true;

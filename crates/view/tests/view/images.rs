@@ -118,6 +118,15 @@ fn masks_are_coloured_and_nothing_is_transparent() {
     let document = viewer.json("api/sample/0");
     let objects = &document["objects"];
     assert_eq!(objects["size"], json!([8.0, 6.0]));
+    // A tile of the grid draws the boxes alone.
+    let mut boxes = objects.clone();
+    for item in boxes["items"].as_array_mut().unwrap() {
+        (item["mask"], item["polygons"]) = (json!(null), json!([]));
+    }
+    assert_eq!(
+        (viewer.json("api/boxes/0"), &viewer.json("api/dataset")["objects"]),
+        (boxes, &json!(2))
+    );
     let items = objects["items"].as_array().unwrap();
     assert_eq!(items[0]["box"], json!([0.0, 0.0, 4.0, 4.0]));
     assert_eq!((&items[1]["name"], &items[1]["mask"]), (&json!("<script>"), &json!(null)));
@@ -260,4 +269,42 @@ fn objects_of_a_batch_follow_its_images() {
     let plain = vec![sample("a", vec![Value::Image(fixtures::png(8, 6, 1))])];
     let viewer = Viewer::of_samples(Memory::new(vec![("image", Kind::Image)], plain));
     assert!(viewer.json("api/batch?rows=1")["rows"][0]["objects"].is_null());
+    assert!(viewer.fails(404, "api/boxes/0").contains("no field of objects"));
+    let broken = Memory::new(fields(), vec![sample("a", values(br#"{"bbox":[[1]]}"#))]);
+    assert_eq!(Viewer::of_samples(broken).get("api/boxes/0").status, 422);
+}
+
+#[test]
+fn label_images_of_a_batch_follow_its_images() {
+    // Labels 1 and 7 in the left half, nothing in the right one.
+    let labels = |width: u32| {
+        let row = (0..width).map(|x| [1, 7, 0, 0][(x * 4 / width) as usize]);
+        let data = row.collect::<Vec<u8>>().repeat(6);
+        let pixels = Pixels { width, height: 6, channels: 1, data };
+        Encoder::new().encode("m", &pixels, Codec::Png, &JpegOptions::default(), None).unwrap()
+    };
+    let shown = |width: u32| {
+        let values = vec![Value::Image(fixtures::png(8, 6, 1)), Value::Image(labels(width))];
+        let fields = vec![("image", Kind::Image), ("classes", Kind::Image)];
+        Viewer::of_samples(Memory::new(fields, vec![sample("a", values)]))
+    };
+    let list = "transform=[{%22RandomHorizontalFlip%22:{%22p%22:1}},\
+                {%22CenterCrop%22:{%22size%22:[6,6]}}]";
+    let viewer = shown(8);
+    assert_eq!(viewer.json(&format!("api/batch?rows=1&views=2&{list}"))["masks"], true);
+    let found = png(&viewer.ok(&format!("batch-masks.png?rows=1&views=2&{list}")).body);
+    // In the colours of the sample's page, from the right and without a column on either side.
+    let (.., stored) = png(&viewer.ok("mask/0/classes").body);
+    let color = |column: usize| &stored[column * 4..][..4];
+    let row = [color(6), color(5), color(4), color(3), color(2), color(1)].concat();
+    assert_eq!(row.chunks(4).map(|it| it[3]).collect::<Vec<_>>(), [0, 0, 0, 255, 255, 255]);
+    assert_eq!(found, (6, 6 * 2, 4, row.repeat(6 * 2)));
+
+    // No image can take along a mask of another size, nor a mixed one any mask.
+    let other = shown(4).json(&format!("api/batch?rows=1&{list}"));
+    let mixed =
+        viewer.json(&format!("api/batch?rows=1&{}", list.replace("=[", "=[{%22AugMix%22:{}},")));
+    for batch in [other, mixed] {
+        assert_eq!((&batch["masks"], &batch["rows"][0]["failed"]), (&json!(false), &json!(null)));
+    }
 }

@@ -742,10 +742,30 @@ ${indent}]`;
     }
     return root;
   }
+  function outlines({ size: [width, height], items }) {
+    const picture = s("svg", { viewBox: `0 0 ${width} ${height}`, fill: "none" });
+    for (const { box, class: label } of [...items].sort((a, b) => area(b) - area(a))) {
+      if (!box) continue;
+      const at = { ...corners(box), "vector-effect": "non-scaling-stroke" };
+      picture.append(
+        s("rect", { ...at, stroke: "#000b", "stroke-width": 3 }),
+        s("rect", { ...at, stroke: colour(label).fill, "stroke-width": 1.5 })
+      );
+    }
+    return new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" });
+  }
   function area(item) {
     if (!item.box) return Infinity;
-    const [x0, y0, x1, y1] = item.box;
-    return Math.abs((x1 - x0) * (y1 - y0));
+    const { width, height } = corners(item.box);
+    return width * height;
+  }
+  function corners([x0, y0, x1, y1]) {
+    return {
+      x: Math.min(x0, x1),
+      y: Math.min(y0, y1),
+      width: Math.abs(x1 - x0),
+      height: Math.abs(y1 - y0)
+    };
   }
   function maskImage(url, [width, height]) {
     return s("image", { class: "masks", href: url, width, height, preserveAspectRatio: "none" });
@@ -757,16 +777,7 @@ ${indent}]`;
     for (const polygon of item.polygons ?? []) {
       group.append(...edged("polygon", "polygons", { points: polygon.join(" ") }));
     }
-    if (item.box) {
-      const [x0, y0, x1, y1] = item.box;
-      const box = {
-        x: Math.min(x0, x1),
-        y: Math.min(y0, y1),
-        width: Math.abs(x1 - x0),
-        height: Math.abs(y1 - y0)
-      };
-      group.append(...edged("rect", "boxes", box));
-    }
+    if (item.box) group.append(...edged("rect", "boxes", corners(item.box)));
     for (const [x, y, visible] of item.keypoints ?? []) {
       if (visible > 0)
         group.append(
@@ -948,7 +959,7 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
     applied = h("ol", { class: "applied", "aria-label": "Transforms" });
     root;
     asking = new AbortController();
-    /** Switches for the objects in the images. */
+    /** Switches for what is drawn over the images. */
     under = h("div", { class: "drawn" });
     blob = "";
     masks = "";
@@ -1055,10 +1066,10 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
       URL.revokeObjectURL(this.blob);
       URL.revokeObjectURL(this.masks);
     }
-    switches({ rows, masks }) {
+    switches({ rows, masks = false }) {
       const items = rows.flatMap(({ objects }) => objects?.flat() ?? []);
-      const some = items.length > 0;
-      fill(this.under, some && controls(this.result, items, masks === true, false));
+      const some = masks || items.length > 0;
+      fill(this.under, some && controls(this.result, items, masks, false));
     }
     /** A row: its views beside each other. The picture has all of them below each other. */
     tile({ rows, views, width, height }, at) {
@@ -1080,8 +1091,8 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
         picture.style.maxWidth = `${width}px`;
         picture.style.aspectRatio = `${width} / ${height}`;
         const items = row.objects?.[view];
-        if (items !== void 0) {
-          const over = drawing({ size: [width, height], items }, []);
+        if (items !== void 0 || this.masks !== "") {
+          const over = drawing({ size: [width, height], items: items ?? [] }, []);
           if (this.masks !== "") over.prepend(cut2("masks", this.masks));
           picture.append(over);
         }
@@ -1683,11 +1694,11 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
 
   // src/images.ts
   var AT_ONCE = 5;
-  var KEPT = 512;
+  var KEPT = 1024;
   var waiting2 = [];
   var kept = /* @__PURE__ */ new Map();
   var running = 0;
-  function load(url, signal) {
+  function load(url, signal, make = askBytes) {
     const known = kept.get(url);
     if (known !== void 0) {
       kept.delete(url);
@@ -1695,7 +1706,7 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
       return Promise.resolve(known);
     }
     return new Promise((done, failed) => {
-      waiting2.push({ url, signal, done, failed });
+      waiting2.push({ url, signal, make, done, failed });
       next();
     });
   }
@@ -1708,7 +1719,7 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
         continue;
       }
       running += 1;
-      askBytes(request.url, request.signal).then((blob) => request.done(keep(request.url, blob)), request.failed).finally(() => {
+      request.make(request.url, request.signal).then((blob) => request.done(keep(request.url, blob)), request.failed).finally(() => {
         running -= 1;
         next();
       });
@@ -1753,6 +1764,7 @@ ${transforms.map((transform) => `  ${transform}`).join(",\n")}
     caption = h("span", { class: "caption" });
     request = null;
     url = "";
+    boxes = false;
     isFocus = false;
     described = "";
     /** Says what is known of the sample. */
@@ -1780,17 +1792,21 @@ ${number2}`,
       });
       if (row?.error !== void 0) this.fail(row.error);
     }
-    /** Asks for the image, unless it was asked for already. */
-    draw(sample2, side3) {
+    /** Asks for the image and, if wanted, for the boxes over it, unless that was asked for already. */
+    draw(sample2, side3, boxes) {
       const url = `image/${sample2}${this.app.query([], { side: side3 })}`;
-      if (url === this.url) return;
+      if (url === this.url && boxes === this.boxes) return;
       this.stop();
       this.url = url;
+      this.boxes = boxes;
+      this.root.style.removeProperty("--boxes");
       const request = new AbortController();
       this.request = request;
       load(url, request.signal).then(
         (blob) => {
-          if (!request.signal.aborted) this.image.src = blob;
+          if (request.signal.aborted) return;
+          this.image.src = blob;
+          if (boxes) void this.drawBoxes(sample2, request.signal);
         },
         (error) => {
           if (isAbort(error) || request.signal.aborted) return;
@@ -1799,7 +1815,24 @@ ${number2}`,
         }
       );
     }
-    /** Breaks off the request for the image, if it is not there yet. */
+    /** Draws the boxes after the image. Where they cannot be read, the sample's page says why. */
+    async drawBoxes(sample2, signal) {
+      const make = async (url) => {
+        const objects = await ask(url, signal);
+        const [width, height] = objects.size;
+        const { naturalWidth, naturalHeight } = this.image;
+        const isTurned = (width - height) * (naturalWidth - naturalHeight) < 0;
+        return outlines(isTurned ? { ...objects, items: [] } : objects);
+      };
+      try {
+        await this.image.decode();
+        const url = await load(`api/boxes/${sample2}${this.app.query([])}`, signal, make);
+        if (!signal.aborted) this.root.style.setProperty("--boxes", `url("${url}")`);
+      } catch (error) {
+        if (error instanceof Lost) this.url = "";
+      }
+    }
+    /** Breaks off the requests for what is not there yet. */
     stop() {
       this.request?.abort();
       this.request = null;
@@ -1861,6 +1894,7 @@ ${number2}`,
     /** Sizes are known as soon as the grid is in the page. */
     measured = false;
     drawnTop = 0;
+    boxes = false;
     flying = 0;
     stopListening = () => void 0;
     /** Shows another selection from its start. */
@@ -1876,6 +1910,11 @@ ${number2}`,
     resize(side3) {
       this.side = side3;
       this.layout();
+    }
+    /** Draws the boxes of objects, or none. */
+    showBoxes(on) {
+      this.boxes = on;
+      if (this.measured) this.render();
     }
     /** Puts a place at the top, with the focus on it. */
     jump(index, takeFocus2) {
@@ -2048,7 +2087,8 @@ ${number2}`,
       const pixels = side2(this.cell);
       for (const tile of [...tiles.filter(inSight), ...tiles.filter((tile2) => !inSight(tile2))]) {
         const sample2 = this.selection.sampleAt(tile.index);
-        if (sample2 !== null && this.app.dataset.image !== null) tile.draw(sample2, pixels);
+        if (sample2 !== null && this.app.dataset.image !== null)
+          tile.draw(sample2, pixels, this.boxes);
       }
     }
     drop(index) {
@@ -2490,6 +2530,7 @@ ${number2}`,
             this.search,
             this.total,
             this.jumpForm(),
+            app.dataset.objects !== null && h("label", { class: "check" }, this.boxes, "Boxes"),
             this.size,
             this.exports.root
           ),
@@ -2528,6 +2569,7 @@ ${number2}`,
       step: 8,
       "aria-label": "Size of thumbnails"
     });
+    boxes = h("input", { type: "checkbox", checked: stored("boxes") !== "off" });
     total = h("span", { class: "total", role: "status" });
     chips = h("ul", { class: "chips", "aria-label": "Filters in use" });
     where = h("div", { class: "where" });
@@ -2618,6 +2660,12 @@ ${number2}`,
         this.grid.resize(Number(this.size.value));
         store("side", this.size.value);
       });
+      const drawBoxes = () => this.grid.showBoxes(this.app.dataset.objects !== null && this.boxes.checked);
+      this.boxes.addEventListener("change", () => {
+        store("boxes", this.boxes.checked ? "on" : "off");
+        drawBoxes();
+      });
+      drawBoxes();
       this.toggle.addEventListener(
         "click",
         () => this.openPanel(!this.panel.root.classList.contains("open"))

@@ -80,7 +80,7 @@ export class BatchView implements Page {
     private readonly applied = h("ol", { class: "applied", "aria-label": "Transforms" });
     readonly root: HTMLElement;
     private asking = new AbortController();
-    /** Switches for the objects in the images. */
+    /** Switches for what is drawn over the images. */
     private readonly under = h("div", { class: "drawn" });
     private blob = "";
     private masks = "";
@@ -245,11 +245,11 @@ export class BatchView implements Page {
         URL.revokeObjectURL(this.masks);
     }
 
-    private switches({ rows, masks }: Batch): void {
+    private switches({ rows, masks = false }: Batch): void {
         const items = rows.flatMap(({ objects }) => objects?.flat() ?? []);
-        const some = items.length > 0;
+        const some = masks || items.length > 0;
         // Names of all objects would hide images of this size.
-        fill(this.under, some && controls(this.result, items, masks === true, false));
+        fill(this.under, some && controls(this.result, items, masks, false));
     }
 
     /** A row: its views beside each other. The picture has all of them below each other. */
@@ -272,8 +272,8 @@ export class BatchView implements Page {
             picture.style.maxWidth = `${width}px`;
             picture.style.aspectRatio = `${width} / ${height}`;
             const items = row.objects?.[view];
-            if (items !== undefined) {
-                const over = drawing({ size: [width, height], items }, []);
+            if (items !== undefined || this.masks !== "") {
+                const over = drawing({ size: [width, height], items: items ?? [] }, []);
                 if (this.masks !== "") over.prepend(cut("masks", this.masks));
                 picture.append(over);
             }

@@ -35,6 +35,7 @@ export class Grid {
     /** Sizes are known as soon as the grid is in the page. */
     private measured = false;
     private drawnTop = 0;
+    private boxes = false;
     private flying = 0;
     private stopListening: () => void = () => undefined;
 
@@ -71,6 +72,12 @@ export class Grid {
     resize(side: number): void {
         this.side = side;
         this.layout();
+    }
+
+    /** Draws the boxes of objects, or none. */
+    showBoxes(on: boolean): void {
+        this.boxes = on;
+        if (this.measured) this.render();
     }
 
     /** Puts a place at the top, with the focus on it. */
@@ -267,7 +274,8 @@ export class Grid {
         const pixels = sideOf(this.cell);
         for (const tile of [...tiles.filter(inSight), ...tiles.filter((tile) => !inSight(tile))]) {
             const sample = this.selection.sampleAt(tile.index);
-            if (sample !== null && this.app.dataset.image !== null) tile.draw(sample, pixels);
+            if (sample !== null && this.app.dataset.image !== null)
+                tile.draw(sample, pixels, this.boxes);
         }
     }
 

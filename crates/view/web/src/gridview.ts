@@ -41,6 +41,7 @@ export class GridView implements Page {
         step: 8,
         "aria-label": "Size of thumbnails",
     });
+    private readonly boxes = h("input", { type: "checkbox", checked: stored("boxes") !== "off" });
     private readonly total = h("span", { class: "total", role: "status" });
     private readonly chips = h("ul", { class: "chips", "aria-label": "Filters in use" });
     private readonly where = h("div", { class: "where" });
@@ -94,6 +95,8 @@ export class GridView implements Page {
                     this.search,
                     this.total,
                     this.jumpForm(),
+                    app.dataset.objects !== null &&
+                        h("label", { class: "check" }, this.boxes, "Boxes"),
                     this.size,
                     this.exports.root,
                 ),
@@ -183,6 +186,13 @@ export class GridView implements Page {
             this.grid.resize(Number(this.size.value));
             store("side", this.size.value);
         });
+        const drawBoxes = () =>
+            this.grid.showBoxes(this.app.dataset.objects !== null && this.boxes.checked);
+        this.boxes.addEventListener("change", () => {
+            store("boxes", this.boxes.checked ? "on" : "off");
+            drawBoxes();
+        });
+        drawBoxes();
         this.toggle.addEventListener("click", () =>
             this.openPanel(!this.panel.root.classList.contains("open")),
         );

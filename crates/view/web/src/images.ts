@@ -1,16 +1,17 @@
-// Images of tiles: a few requests at a time, in the order asked for, and none for tiles that have
-// been scrolled past.
+// Images of tiles, and what lies over them: a few requests at a time, in the order asked for, and
+// none for tiles that have been scrolled past.
 
 import { askBytes } from "./server";
 
 /** Browsers open six connections to a server; requests for rows must find one free. */
 const AT_ONCE = 5;
-/** More than twice the tiles that are in the page at once. */
-const KEPT = 512;
+/** More than twice the images of the tiles that are in the page at once. */
+const KEPT = 1024;
 
 interface Waiting {
     url: string;
     signal: AbortSignal;
+    make: typeof askBytes;
     done: (blob: string) => void;
     failed: (error: unknown) => void;
 }
@@ -19,8 +20,8 @@ const waiting: Waiting[] = [];
 const kept = new Map<string, string>();
 let running = 0;
 
-/** The address of a blob that holds the image. */
-export function load(url: string, signal: AbortSignal): Promise<string> {
+/** The address of a blob that holds the image: that of the answer, or what `make` makes of it. */
+export function load(url: string, signal: AbortSignal, make = askBytes): Promise<string> {
     const known = kept.get(url);
     if (known !== undefined) {
         kept.delete(url);
@@ -28,7 +29,7 @@ export function load(url: string, signal: AbortSignal): Promise<string> {
         return Promise.resolve(known);
     }
     return new Promise((done, failed) => {
-        waiting.push({ url, signal, done, failed });
+        waiting.push({ url, signal, make, done, failed });
         next();
     });
 }
@@ -42,7 +43,8 @@ function next(): void {
             continue;
         }
         running += 1;
-        askBytes(request.url, request.signal)
+        request
+            .make(request.url, request.signal)
             .then((blob) => request.done(keep(request.url, blob)), request.failed)
             .finally(() => {
                 running -= 1;

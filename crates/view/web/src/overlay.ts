@@ -51,10 +51,33 @@ export function drawing(objects: Objects, masks: string[]): HTMLElement {
     return root;
 }
 
+/** The boxes alone, as an image: thumbnails are too many for elements of their own. */
+export function outlines({ size: [width, height], items }: Objects): Blob {
+    const picture = s("svg", { viewBox: `0 0 ${width} ${height}`, fill: "none" });
+    for (const { box, class: label } of [...items].sort((a, b) => area(b) - area(a))) {
+        if (!box) continue;
+        const at = { ...corners(box), "vector-effect": "non-scaling-stroke" };
+        picture.append(
+            s("rect", { ...at, stroke: "#000b", "stroke-width": 3 }),
+            s("rect", { ...at, stroke: colour(label).fill, "stroke-width": 1.5 }),
+        );
+    }
+    return new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" });
+}
+
 function area(item: Item): number {
     if (!item.box) return Infinity;
-    const [x0, y0, x1, y1] = item.box;
-    return Math.abs((x1 - x0) * (y1 - y0));
+    const { width, height } = corners(item.box);
+    return width * height;
+}
+
+function corners([x0, y0, x1, y1]: [number, number, number, number]) {
+    return {
+        x: Math.min(x0, x1),
+        y: Math.min(y0, y1),
+        width: Math.abs(x1 - x0),
+        height: Math.abs(y1 - y0),
+    };
 }
 
 function maskImage(url: string, [width, height]: [number, number]): SVGElement {
@@ -68,16 +91,7 @@ function shape(item: Item, size: [number, number]): SVGElement {
     for (const polygon of item.polygons ?? []) {
         group.append(...edged("polygon", "polygons", { points: polygon.join(" ") }));
     }
-    if (item.box) {
-        const [x0, y0, x1, y1] = item.box;
-        const box = {
-            x: Math.min(x0, x1),
-            y: Math.min(y0, y1),
-            width: Math.abs(x1 - x0),
-            height: Math.abs(y1 - y0),
-        };
-        group.append(...edged("rect", "boxes", box));
-    }
+    if (item.box) group.append(...edged("rect", "boxes", corners(item.box)));
     for (const [x, y, visible] of item.keypoints ?? []) {
         // A line without a length: its round ends are a point of the same size at every scale.
         if (visible > 0)

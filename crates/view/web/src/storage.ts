@@ -1,6 +1,7 @@
-// What outlives the page: the theme and the size of the thumbnails, and nothing else.
+// What outlives the page: the theme, the size of the thumbnails and whether they have boxes, and
+// nothing else.
 
-type Name = "theme" | "side";
+type Name = "theme" | "side" | "boxes";
 
 export function stored(name: Name): string | null {
     try {

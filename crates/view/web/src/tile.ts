@@ -5,8 +5,10 @@ import type { App } from "./app";
 import { h, set } from "./dom";
 import { count, tail } from "./format";
 import { load } from "./images";
-import { isAbort, Lost } from "./server";
+import { outlines } from "./overlay";
+import { ask, isAbort, Lost } from "./server";
 import type { Selection } from "./selection";
+import type { Objects } from "./types";
 
 /** Elements of a tile, for the budget of the grid. */
 export const TILE_NODES = 3;
@@ -23,6 +25,7 @@ export class Tile {
     private readonly caption = h("span", { class: "caption" });
     private request: AbortController | null = null;
     private url = "";
+    private boxes = false;
     private isFocus = false;
     private described = "";
 
@@ -67,17 +70,21 @@ export class Tile {
         if (row?.error !== undefined) this.fail(row.error);
     }
 
-    /** Asks for the image, unless it was asked for already. */
-    draw(sample: number, side: number): void {
+    /** Asks for the image and, if wanted, for the boxes over it, unless that was asked for already. */
+    draw(sample: number, side: number, boxes: boolean): void {
         const url = `image/${sample}${this.app.query([], { side })}`;
-        if (url === this.url) return;
+        if (url === this.url && boxes === this.boxes) return;
         this.stop();
         this.url = url;
+        this.boxes = boxes;
+        this.root.style.removeProperty("--boxes");
         const request = new AbortController();
         this.request = request;
         load(url, request.signal).then(
             (blob) => {
-                if (!request.signal.aborted) this.image.src = blob;
+                if (request.signal.aborted) return;
+                this.image.src = blob;
+                if (boxes) void this.drawBoxes(sample, request.signal);
             },
             (error: unknown) => {
                 if (isAbort(error) || request.signal.aborted) return;
@@ -87,7 +94,26 @@ export class Tile {
         );
     }
 
-    /** Breaks off the request for the image, if it is not there yet. */
+    /** Draws the boxes after the image. Where they cannot be read, the sample's page says why. */
+    private async drawBoxes(sample: number, signal: AbortSignal): Promise<void> {
+        const make = async (url: string) => {
+            const objects = await ask<Objects>(url, signal);
+            const [width, height] = objects.size;
+            const { naturalWidth, naturalHeight } = this.image;
+            // Those of an image that EXIF turns may refer to it as it is stored: not as it is here.
+            const isTurned = (width - height) * (naturalWidth - naturalHeight) < 0;
+            return outlines(isTurned ? { ...objects, items: [] } : objects);
+        };
+        try {
+            await this.image.decode();
+            const url = await load(`api/boxes/${sample}${this.app.query([])}`, signal, make);
+            if (!signal.aborted) this.root.style.setProperty("--boxes", `url("${url}")`);
+        } catch (error) {
+            if (error instanceof Lost) this.url = "";
+        }
+    }
+
+    /** Breaks off the requests for what is not there yet. */
     stop(): void {
         this.request?.abort();
         this.request = null;

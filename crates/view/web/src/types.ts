@@ -24,6 +24,7 @@ export interface Dataset {
     checksums: boolean;
     image: number | null;
     label: number | null;
+    objects: number | null;
     second: Second | null;
     version: string;
 }
@@ -147,7 +148,7 @@ export interface Batch {
     rows: BatchRow[];
     /** Images of each row. */
     views: number;
-    /** Objects have masks, which are a picture of their own. */
+    /** There are masks, of objects or label images, which are a picture of their own. */
     masks?: boolean;
     width: number;
     height: number;

@@ -47,6 +47,71 @@ test("a large screen with small tiles still has few elements", async () => {
     );
 });
 
+test("boxes lie over the thumbnails, until they are switched off", ONLY_MOCK, async () => {
+    const { size, items } = await its.ask("api/boxes/0");
+    const turned = { size: [size[1], size[0]], items };
+    const prepare = async (page) => {
+        await page.route("**/api/boxes/1", (route) => route.fulfill({ json: turned }));
+        await page.route("**/api/boxes/2", (route) =>
+            route.fulfill({ status: 422, json: { error: "damaged" } }),
+        );
+    };
+    const body = async (page) => {
+        const tile = (sample) => page.locator(`.tile[data-sample="${sample}"]`);
+        const { x, y, width, height } = await tile(0).locator("img").boundingBox();
+        const scale = Math.min(width / size[0], height / size[1]);
+        const place = (u, v) => [
+            x + width / 2 + (u - size[0] / 2) * scale,
+            y + height / 2 + (v - size[1] / 2) * scale,
+        ];
+        const [left, top, right, bottom] = items[0].box;
+        const edge = place((left + right) / 2, top);
+        const middle = place((left + right) / 2, (top + bottom) / 2);
+        const has = (sample) => tile(sample).evaluate((it) => it.style.cssText.includes("--boxes"));
+        await drawn(page);
+        for (let turn = 0; turn < 100 && !((await has(0)) && (await has(1))); turn += 1)
+            await page.waitForTimeout(20);
+        const withBoxes = [await colours(page, edge), await colours(page, middle)];
+        const ofTurned = await tile(1).screenshot();
+        assert.ok(!(await has(2)) && (await tile(2).getAttribute("data-error")) === null);
+        assert.ok((await nodes(page)) <= MAX_NODES);
+        await page.getByRole("checkbox", { name: "Boxes" }).uncheck();
+        const without = [await colours(page, edge), await colours(page, middle)];
+        assert.notDeepEqual(withBoxes[0], without[0], "a line at the edge of the box");
+        assert.deepEqual(withBoxes[1], without[1], "nothing within the box");
+        assert.ok(ofTurned.equals(await tile(1).screenshot()), "those of a turned image");
+
+        // Colours are those of the sample's page, and the choice is kept.
+        await tile(0).click();
+        const line = page.locator(`[data-class="${items[0].class}"] rect:not(.edge)`).first();
+        const stroke = await line.evaluate((it) => getComputedStyle(it).stroke);
+        const wanted = stroke.match(/\d+/g).map(Number);
+        const far = (found) => Math.max(...wanted.map((channel, at) => Math.abs(channel - found[at])));
+        assert.ok(Math.min(...withBoxes[0].map(far)) < 64, `${withBoxes[0]} and not ${stroke}`);
+        its.server.state.requests.length = 0;
+        await page.getByRole("link", { name: "Back" }).click();
+        await drawn(page);
+        assert.ok(await page.getByRole("checkbox", { name: "Boxes" }).isChecked() === false);
+        assert.ok(!its.server.state.requests.some((path) => path.startsWith("api/boxes")));
+    };
+    await visit(its, "", body, { prepare });
+});
+
+/** Colours of the screen around a place. */
+async function colours(page, [x, y]) {
+    const clip = { x: Math.round(x) - 1, y: Math.round(y) - 1, width: 3, height: 3 };
+    const png = (await page.screenshot({ clip })).toString("base64");
+    return page.evaluate(async (png) => {
+        const image = new Image();
+        image.src = `data:image/png;base64,${png}`;
+        await image.decode();
+        const canvas = new OffscreenCanvas(3, 3).getContext("2d");
+        canvas.drawImage(image, 0, 0);
+        const { data } = canvas.getImageData(0, 0, 3, 3);
+        return Array.from({ length: 9 }, (_, at) => [...data.slice(at * 4, at * 4 + 3)]);
+    }, png);
+}
+
 test("a jump leads to any sample, and the fragment names it", async () => {
     await visit(its, "", async (page) => {
         await drawn(page);

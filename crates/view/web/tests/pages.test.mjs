@@ -258,6 +258,27 @@ test("the objects of a batch lie over its images", ONLY_MOCK, async () => {
     });
 });
 
+test("label images of a batch lie over its images, also without objects", ONLY_MOCK, async () => {
+    const prepare = (page) =>
+        page.route("**/api/batch?*", async (route) => {
+            const response = await route.fetch();
+            const batch = await response.json();
+            for (const row of batch.rows) delete row.objects;
+            await route.fulfill({ response, json: batch });
+        });
+    const body = async (page) => {
+        const masks = page.locator(".batch .crop .masks");
+        await masks.nth(3).waitFor();
+        assert.equal(await masks.count(), 4);
+        const [crop, mask] = [page.locator(".batch .crop").first(), masks.first()];
+        assert.deepEqual(await mask.boundingBox(), await crop.boundingBox());
+        assert.equal(await page.locator(".drawn").getByRole("checkbox").count(), 1);
+        await page.getByRole("checkbox", { name: "masks" }).uncheck();
+        assert.ok(await mask.isHidden());
+    };
+    await visit(its, "#/batch?rows=2&views=2", body, { prepare });
+});
+
 test("the damage check tells how far it is and what it found", async (t) => {
     if (!its.dataset.checksums) return t.skip("the dataset has no checksums");
     await visit(its, "#/about", async (page) => {

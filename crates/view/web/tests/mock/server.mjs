@@ -175,6 +175,10 @@ function api(name, number, parameters, state) {
                 throw new Refusal(422, "the sample's row lies behind the end of the file");
             return sample(i);
         }
+        case "boxes": {
+            const { objects, values } = sample(numberOf(number));
+            return objects ?? { size: [values[0].width, values[0].height], items: [] };
+        }
         case "batch": {
             const rows = batchRows(parameters).map((i) => ({
                 sample: i,
@@ -279,6 +283,7 @@ function dataset(state) {
             { name: "meta", kind: "json", classes: null },
             { name: "embedding", kind: "array", classes: null },
             { name: "raw", kind: "bytes", classes: null },
+            { name: "objects", kind: "json", classes: null },
         ],
         splits: [
             { name: "train", samples: 1_231_167 },
@@ -294,6 +299,7 @@ function dataset(state) {
         checksums: true,
         image: 0,
         label: 1,
+        objects: 7,
         second: state.second ? SECOND : null,
         version: "0.3.0",
     };
