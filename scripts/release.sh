@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds a release of the commit that is checked out into the folder OUT: a wheel and the command for
-# each machine, for glibc 2.28 and later, the source package, and their checksums.
+# each machine, for glibc 2.28 and later, a wheel for macOS, which nobody has run yet, the source
+# package, and their checksums.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: scripts/release.sh OUT}
@@ -43,4 +44,32 @@ for machine in x86_64 aarch64; do
   tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$work" \
     --use-compress-program='gzip -n9' -cf "$out/$name.tar.gz" "$name"
 done
+
+# What macOS has and zig lacks is linked by its name alone; macOS looks the symbols up.
+stub() {
+  mkdir -p "$(dirname "$work/macos/$1")"
+  cat >"$work/macos/$1.tbd" <<STUB
+--- !tapi-tbd
+tbd-version: 4
+targets: [ arm64-macos ]
+install-name: $2
+exports:
+  - targets: [ arm64-macos ]
+    symbols: [ ]
+...
+STUB
+}
+target=aarch64-apple-darwin
+if [ -d "$(rustc --print target-libdir --target "$target")" ]; then
+  stub libobjc /usr/lib/libobjc.A.dylib
+  for framework in CoreFoundation/A Foundation/C Security/A; do
+    name=${framework%/*}
+    stub "$name.framework/$name" "/System/Library/Frameworks/$name.framework/Versions/${framework#*/}/$name"
+  done
+  CARGO_TARGET_DIR=$work/wheel \
+    CARGO_TARGET_AARCH64_APPLE_DARWIN_RUSTFLAGS="-C link-arg=-F$work/macos -C link-arg=-L$work/macos" \
+    maturin build --release --locked --zig --target "$target" --out "$out"
+else
+  echo "release: left out: macOS; \`rustup target add $target\` installs what it needs"
+fi
 (cd "$out" && sha256sum -- * >SHA256SUMS && cat SHA256SUMS)
