@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a release of the commit that is checked out into the folder OUT: a wheel and the command for
-# each machine, for glibc 2.28 and later, a wheel for macOS, which nobody has run yet, the source
+# each machine, for glibc 2.28 and later, a wheel for macOS, which has not been run yet, the source
 # package, and their checksums.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -264,7 +264,7 @@ fn states_of_another_cache_are_refused() {
     for other in [of(0.0, CachePolicy::RESIDENT), of(0.5, CachePolicy::RESIDENT), of(0.3, LIQUID)] {
         let mut other = other;
         let said = other.restore(&state).unwrap_err().to_string();
-        assert!(said.contains("cache_bytes"), "{said}");
+        assert!(said.contains("size of the cache"), "{said}");
     }
     let mut liquid = of(0.3, LIQUID);
     liquid.next_batch().unwrap().unwrap();
