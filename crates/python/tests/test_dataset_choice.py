@@ -82,7 +82,7 @@ def test_where_takes_the_expressions_of_pack(whole: fdconvert.Dataset) -> None:
     for expression, part in [
         ("width >", "column"),
         ("breadth > 3", "breadth"),
-        ('label == "cat"', "none of the classes of the source, even, odd"),
+        ('label == "cat"', "not among the classes of the source: even, odd"),
         ("label > 3", "column"),
     ]:
         with pytest.raises(fdconvert.UsageError, match=part):

@@ -195,7 +195,7 @@ def test_bands_in_tiffs_are_named_with_the_cures_which_work(tmp_path: Path) -> N
     folder.mkdir()
     file = folder / "bands.tif"
     file.write_bytes(tiff(bands, 1))
-    cure = r'keep the file \(wds, mds, parquet\), and read it with the loader\'s Bands\(13, "u16"\)'
+    cure = r'keep the file \(any format except mixed\), and read it with the loader\'s Bands\(13, "u16"\)'
     with pytest.raises(fdconvert.DataError, match=cure):
         fdconvert.decode(file.read_bytes())
     report = fdconvert.pack(folder, tmp_path / "kept.wds", format="wds")
