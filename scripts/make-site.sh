@@ -6,9 +6,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 MDBOOK_VERSION=0.5.4
 target=${CARGO_TARGET_DIR:-target}
-site=${SITE:-target/site}
-tools=target/site-tools
-python=${PYTHON:-target/python-venv/bin/python}
+site=${SITE:-$target/site}
+tools=$target/site-tools
+python=${PYTHON:-$target/python-venv/bin/python}
 
 fail() {
   echo "make-site: $1" >&2
@@ -36,8 +36,8 @@ package=$("$python" -P -c 'import fdconvert; print(fdconvert.__path__[0])' 2>/de
 rm -rf "$site"
 mkdir -p "$(dirname "$site")"
 # Its warnings are failures: a page that is missing, a tag that is not closed.
-"$tools/bin/mdbook" build docs --dest-dir "$(realpath -m "$site")" 2>&1 | tee target/mdbook.log
-! grep -E '^ *(WARN|ERROR)' target/mdbook.log || fail "the book has warnings"
+"$tools/bin/mdbook" build docs --dest-dir "$(realpath -m "$site")" 2>&1 | tee "$target/mdbook.log"
+! grep -E '^ *(WARN|ERROR)' "$target/mdbook.log" || fail "the book has warnings"
 mkdir -p "$site/api"
 cp -a "$target/doc" "$site/api/rust"
 PYTHONPATH=$(dirname "$package") "$tools/bin/pdoc" fdconvert --output-directory "$site/api/python" \
