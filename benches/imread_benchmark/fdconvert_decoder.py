@@ -12,7 +12,7 @@ class FdconvertDecoder(BaseDecoder):
 
     name = "fdconvert"
     package_name = "fdconvert"
-    # Wheels are built for Linux only.
+    # Only the wheels for Linux have been run.
     skip_single = (("Darwin", "*"), ("Windows", "*"))
     skip_dataloader = (("Darwin", "*"), ("Windows", "*"))
 

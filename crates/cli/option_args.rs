@@ -114,9 +114,10 @@ pub(crate) struct OptionArgs {
     /// How images are stored: keep, jpeg, png, bmp, webp, raw, smart, mix:P
     ///
     /// keep: the source's bytes. If a resize is due or the format cannot hold them, a JPEG is
-    /// encoded as JPEG again, and all else without loss. jpeg: re-encode everything. raw: 8-bit RGB pixels. smart: JPEG where that is at least
-    /// --smart-ratio times smaller than raw, else raw. mix:P: JPEG with probability P, chosen by
-    /// --seed and the sample's name, else raw. webp: lossless.
+    /// encoded as JPEG again, and all else without loss. jpeg: re-encode everything. raw: 8-bit RGB
+    /// pixels. smart: JPEG where that is at least --smart-ratio times smaller than raw, else raw.
+    /// mix:P: JPEG with probability P, chosen by --seed and the sample's name, else raw. webp:
+    /// lossless.
     /// [default: keep, or jpeg where --jpeg-quality is given]
     #[arg(long, value_name = "HOW", help_heading = "Images")]
     pub(crate) encode: Option<Encoding>,

@@ -14,7 +14,7 @@ pub(crate) fn is_broken_pipe(error: &Error) -> bool {
 
 /// Formats a number like `1,281,167`.
 pub(crate) fn count(n: u64) -> String {
-    indicatif::HumanCount(n).to_string()
+    fdconvert_profile::grouped(n)
 }
 
 /// Formats a number with a noun: `1 sample`, `12 classes`.

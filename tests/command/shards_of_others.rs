@@ -221,7 +221,7 @@ fn a_dataset_of_documents_is_not_told_to_have_no_bytes() {
     write(&source.join("000.tar"), &[("0.json", b"{\"a\":1}"), ("1.json", b"{\"a\":2}")]);
     let said = ok(&[&"pack", &source, &out]);
     assert!(said.contains(" on disk") && !said.contains("0 B"), "{said}");
-    // Those of images are told.
+    // With images, the summary has their bytes.
     let images = root.path().join("images");
     write(&images.join("000.tar"), &[("0.jpg", JPG)]);
     let said = ok(&[&"pack", &images, &root.path().join("images.wds")]);

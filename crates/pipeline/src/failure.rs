@@ -43,7 +43,7 @@ pub(crate) fn is_of_content(error: &Error) -> bool {
     matches!(error, Error::Sample { .. } | Error::Limit { .. } | Error::Corrupt { .. })
 }
 
-/// Returns what is wrong with a sample, without its key, which stands before it wherever it is shown.
+/// Returns the reason why a sample failed, without its key: whoever shows the reason adds the key.
 pub(crate) fn reason(error: &Error) -> Remark {
     if let Error::Sample { what, .. } = error { what.clone() } else { error.remark() }
 }

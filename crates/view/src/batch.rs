@@ -21,8 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const IMAGES: std::ops::RangeInclusive<u32> = 1..=64;
 const MAX_SIDE: u32 = 512;
 
-/// So many samples are tried for the fields that hold labels of pixels: the first readable one
-/// tells.
+/// Number of samples that are tried at most, to find the label images by the first readable one.
 const PROBED: u64 = 64;
 
 /// Threads of the loader: a preview should not occupy all of a machine.
@@ -234,7 +233,7 @@ fn load(dataset: &Dataset, wanted: &Wanted, options: Options) -> Result<(u64, Ba
     Ok((n_steps, batch))
 }
 
-/// Returns the further images that hold labels of pixels.
+/// Returns the fields of label images.
 fn label_fields(dataset: &Dataset) -> Vec<MaskOptions> {
     let sample = (0..dataset.len().min(PROBED)).find_map(|index| dataset.stored_sample(index).ok());
     let values = sample.map(|sample| sample.values).unwrap_or_default();

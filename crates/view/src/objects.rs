@@ -4,6 +4,7 @@ use crate::{
     dataset::Dataset,
     request::Asked,
 };
+use bytes::Bytes;
 use fdconvert_core::{
     Encoded, Kind, RunLengths, Sample, Value,
     objects::{Annotations, FIELD, ObjectClasses},
@@ -18,10 +19,7 @@ use std::{collections::BTreeMap, ops::Range};
 /// size.
 pub(crate) fn boxes(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure> {
     let index = dataset.sample(asked)?;
-    let value = field_of_objects(dataset.schema())
-        .map(|field| sigbus::caught(|| dataset.reader().value(index, field)))
-        .transpose()?;
-    let Some(Value::Json(json)) = value.flatten() else {
+    let Some(json) = stored(dataset, index)? else {
         return Err(Failure::missing("this dataset has no field of objects"));
     };
     let facts = dataset.facts(index).ok().filter(|facts| facts.width > 0);
@@ -41,7 +39,7 @@ pub(crate) fn of_sample(
         (Kind::Json, Value::Json(json)) => Some((at, field.name.as_str(), json)),
         _ => None,
     });
-    let is_it = |(_, name, json): &(usize, &str, &bytes::Bytes)| {
+    let is_it = |(_, name, json): &(usize, &str, &Bytes)| {
         *name == FIELD || ObjectClasses::of(json).is_some()
     };
     let (field, _, json) = documents.find(is_it)?;
@@ -111,19 +109,24 @@ pub(crate) fn mask(
     mask.ok_or_else(|| Failure::missing(format!("object {object} has no mask of run lengths")))
 }
 
+/// Reads the document of a sample's objects; `None` without a field of objects.
+fn stored(dataset: &Dataset, index: u64) -> fdconvert_core::Result<Option<Bytes>> {
+    let Some(field) = field_of_objects(dataset.schema()) else { return Ok(None) };
+    let value = sigbus::caught(|| dataset.reader().value(index, field))?;
+    Ok(if let Some(Value::Json(json)) = value { Some(json) } else { None })
+}
+
 /// Returns the names of the classes in a sample's document, by their numbers.
 pub(crate) fn names(dataset: &Dataset, index: u64) -> BTreeMap<i64, String> {
-    let value = field_of_objects(dataset.schema())
-        .and_then(|field| sigbus::caught(|| dataset.reader().value(index, field)).ok()?);
-    let Some(Value::Json(json)) = value else { return BTreeMap::new() };
+    let Ok(Some(json)) = stored(dataset, index) else { return BTreeMap::new() };
     let Some(Ok(classes)) = ObjectClasses::of(&json) else { return BTreeMap::new() };
     let names = classes.names.unwrap_or_default();
     let pairs = classes.numbers.unwrap_or_default().into_iter().zip(names);
     pairs.filter_map(|(number, name)| Some((number, name?))).collect()
 }
 
-/// Returns the objects of a row of a batch as a list of items. Masks of run lengths are a picture
-/// of their own.
+/// Returns the objects of a row of a batch as a list of items, without the masks of run
+/// lengths, which [`masks_in_row`] yields.
 pub(crate) fn in_row(objects: &Objects, row: usize, names: &BTreeMap<i64, String>) -> Json {
     let item = |object: usize| {
         let class = objects.category.get(object).filter(|class| **class != -1);

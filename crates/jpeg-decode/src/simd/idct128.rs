@@ -31,8 +31,8 @@ struct Constants {
     /// For each row of a block, the bytes of its values among those of the first four vectors in
     /// zigzag order, or of the last four for the last four rows; 255 for values that are elsewhere.
     four: [[u8; 16]; 8],
-    /// The same for single vectors: the sixth and the seventh for the first four rows, the second and
-    /// the third for the others.
+    /// Likewise for one vector each: vectors 6 and 7 for the first four rows, vectors 2 and 3 for the
+    /// last four.
     one: [[[u8; 16]; 2]; 8],
 }
 

@@ -4,7 +4,7 @@ pub(super) const fn pair(a: i32, b: i32) -> i32 {
 }
 
 /// Defines the operations that [`transform`](super::transform) needs, for vectors of 16-bit numbers
-/// of x86-64. Its parameters are the intrinsics for one vector width.
+/// of x86-64. The caller passes the intrinsics of its vector width.
 macro_rules! operations {
     (
         $vector:ty, $features:literal, zero $zero:ident, set $set:ident, madd $madd:ident,

@@ -39,7 +39,7 @@ from fdconvert._outputs import (
 )
 from fdconvert._ranks import check_ranks, rank_of_process
 from fdconvert._sampling import Sampling, Sequential, Shuffle, engine_of
-from fdconvert._sizes import Sizes, sizes_of
+from fdconvert._sizes import Sizes, check_sizes, sizes_of
 from fdconvert._views import ONLY, Functions, ViewGroup, Views, by_group, groups_of, lists_of, masks_of, not_on_gpu
 from fdconvert.transforms import Transform
 
@@ -159,7 +159,7 @@ class Loader:
             raise UsageError("transform: rows on a GPU are no NumPy arrays; use Function(f, batch=True)")
         if output.out is not None and [it.n_views for it in self._groups] != [1]:
             raise UsageError("Output.out: it holds one view of each image; leave `views` out")
-        _check_sizes(flat_sizes["sizes"], output, self._groups)
+        check_sizes(flat_sizes["sizes"], output, self._groups)
         is_default = transform is None and views is None
         lists = [] if is_default else [(it.name, it.n_views, it.spec) for it in self._groups]
         engine = plain | {"sampling": engine_of(sampling), "views": lists, "masks": masks_of(masks)}
@@ -579,18 +579,6 @@ def _class_list(classes: Any) -> Any:
     if isinstance(classes, (set, frozenset)):
         raise TypeError("classes: a set has no order, and the order gives the numbers; pass a list")
     return classes if classes is None or isinstance(classes, str) else list(classes)
-
-
-def _check_sizes(sizes: str, output: Output, groups: Sequence[ViewGroup]) -> None:
-    """Refuse what batches of several sizes cannot have."""
-    if sizes == "one":
-        return
-    if output.out is not None:
-        raise UsageError("Output.out: it has the form of a batch, and these have several; leave `sizes` out")
-    if sizes != "buckets" and any(not it.batch for group in groups for it in group.functions):
-        raise UsageError("transform: rows of their own sizes are no array; use Function(f, batch=True)")
-    if sizes == "patches" and any(group.functions for group in groups):
-        raise UsageError("transform: Function works on images, and these are patches; leave it out")
 
 
 def _restored(

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
 
 from fdconvert._errors import UsageError
-from fdconvert._groups import Group
+from fdconvert._groups import Group, Output
+from fdconvert._views import ViewGroup
 
 # Height and width; Podell et al., "SDXL: Improving Latent Diffusion Models for High-Resolution Image
 # Synthesis", arXiv 2307.01952, appendix I.
@@ -113,3 +114,15 @@ def _side(value: Any) -> int:
     if not 0 < number < 1 << 31:
         raise UsageError(f"Buckets: {number} is no number of pixels; expected 1 or more")
     return number
+
+
+def check_sizes(sizes: str, output: Output, groups: Sequence[ViewGroup]) -> None:
+    """Refuse what batches of several sizes cannot have."""
+    if sizes == "one":
+        return
+    if output.out is not None:
+        raise UsageError("Output.out: it has the form of a batch, and these have several; leave `sizes` out")
+    if sizes != "buckets" and any(not it.batch for group in groups for it in group.functions):
+        raise UsageError("transform: rows of their own sizes are no array; use Function(f, batch=True)")
+    if sizes == "patches" and any(group.functions for group in groups):
+        raise UsageError("transform: Function works on images, and these are patches; leave it out")

@@ -220,13 +220,6 @@ fn results(lanes: &[Lane]) -> Vec<String> {
              {TOLD_PER_WORKER:.0}."
         ));
     }
-    if let (Some(drawn), Some(torch)) = (rate(DRAWN), rate(TORCH)) {
-        results.push(format!(
-            "That is {:.1} times what torch reads of the same images as PNGs; the paper's ratio is \
-             {TOLD}.",
-            drawn / torch
-        ));
-    }
     if let (Some(drawn), Some(shards)) = (rate(DRAWN), rate("fdconvert, stored, shards")) {
         results.push(format!(
             "Drawing makes {:.2} times the images that fdconvert reads of them from shards.",

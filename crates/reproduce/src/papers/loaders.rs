@@ -89,7 +89,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     ];
     found.tables = vec![conversions(&data, images), seconds(&step, &epoch)];
     found.claims = claims(&step, &slow);
-    found.results = results(&data, &step, &epoch, &slow);
+    found.results = results(&data, &step, &epoch);
     found.differences = differences(images, threads);
     Ok(found)
 }
@@ -359,7 +359,7 @@ fn claims(step: &[Lane], slow: &[Lane]) -> Vec<Claim> {
     claims
 }
 
-fn results(data: &Data, step: &[Lane], epoch: &[Lane], slow: &[Lane]) -> Vec<String> {
+fn results(data: &Data, step: &[Lane], epoch: &[Lane]) -> Vec<String> {
     let mut results = Vec::new();
     for (ours, theirs) in PAIRS {
         let Some(without) = times(step, ours, theirs) else { continue };
@@ -368,16 +368,6 @@ fn results(data: &Data, step: &[Lane], epoch: &[Lane], slow: &[Lane]) -> Vec<Str
         results.push(format!(
             "{ours}: {without:.1} times the images of one processor of {theirs}{}.",
             with.unwrap_or_default()
-        ));
-    }
-    let rate = |name: &str| slow_rate(slow, name);
-    if let (Some(folder), Some(few), Some(many)) =
-        (rate("folder"), rate("few shards"), rate("many shards"))
-    {
-        results.push(format!(
-            "On slow storage the folder gives {folder:.0} images/s, few shards {few:.0} and many \
-             {many:.0}; the paper's order there is the folder far behind shards, and more shards \
-             better."
         ));
     }
     let bytes = |name: &str| {

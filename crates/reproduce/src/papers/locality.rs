@@ -70,7 +70,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
 
     Ok(Found {
         claims: claims(&ways, &times),
-        results: results(images, &ways, &times),
+        results: results(images, &ways),
         figures: vec![scale_figure(&times), reads_figure(images, &ways)],
         tables: vec![reads_table(&ways), terms(&times)],
         differences: vec![
@@ -283,10 +283,10 @@ fn claims(ways: &Ways, times: &[EpochTime]) -> Vec<Claim> {
     ]
 }
 
-fn results(images: u64, ways: &Ways, times: &[EpochTime]) -> Vec<String> {
+fn results(images: u64, ways: &Ways) -> Vec<String> {
     let last = |read: &Read| read.reads.last().copied().unwrap_or_default();
     let [(_, alone), (_, dealt), (_, sent)] = ways;
-    let mut results = vec![
+    vec![
         format!(
             "Of {images} images {RANKS} ranks read {} in epoch {EPOCHS} with a cache each, {} with rows \
              dealt to their owners, and {} where owners send what moves.",
@@ -301,13 +301,5 @@ fn results(images: u64, ways: &Ways, times: &[EpochTime]) -> Vec<String> {
             fdconvert_profile::moved_share(RANKS, BATCH, 1.0) * 100.0,
             fdconvert_profile::moved_share(256, 128, 1.0) * 100.0
         ),
-    ];
-    let at = |dealing| speed_up(times, dealing).last().map(|(_, times)| *times);
-    if let (Some(locality), Some(exchange)) = (at(Dealing::Locality), at(Dealing::Exchange)) {
-        results.push(format!(
-            "On 256 nodes the model has loading {locality:.0} times as fast with locality, and \
-             {exchange:.0} times if moved rows came from their owners; the paper tells over {TOLD:.0}."
-        ));
-    }
-    results
+    ]
 }

@@ -147,12 +147,9 @@ fn sweep_figure(name: &str, rate: f64, report: &ProfileReport) -> Figure {
 
 fn result(name: &str, report: &ProfileReport) -> String {
     let chosen = report.solution.chosen.share;
-    let at = |share: f64| {
-        let tried = report.verified.iter().find(|tried| tried.share == share);
-        tried.map(fdconvert_profile::Verified::images_per_s)
-    };
-    let gain = at(chosen)
-        .zip(at(0.0))
+    let gain = report
+        .achieved(chosen)
+        .zip(report.achieved(0.0))
         .map(|(chosen, png)| format!(", {:.2} times the rate of PNG alone", chosen / png));
     let plateau: Vec<f64> = {
         let most = report.verified.iter().map(|tried| tried.images_per_s()).fold(0.0, f64::max);
@@ -195,12 +192,8 @@ fn mixture(name: &str, report: &ProfileReport, lanes: &[Lane]) -> Claim {
         let lane = lanes.iter().find(|lane| lane.name.starts_with(form))?;
         lane.median(Took::images_per_second)
     };
-    let tried = |share: f64| {
-        let tried = report.verified.iter().find(|tried| tried.share == share);
-        tried.map(fdconvert_profile::Verified::images_per_s)
-    };
     let epochs = [rate("mixed"), rate("PNG"), rate("BMP")];
-    let ratios = [tried(report.solution.chosen.share), tried(0.0), tried(1.0)];
+    let ratios = [report.solution.chosen.share, 0.0, 1.0].map(|share| report.achieved(share));
     compared(name, epochs, ratios)
 }
 

@@ -51,7 +51,7 @@ export function drawing(objects: Objects, masks: string[]): HTMLElement {
     return root;
 }
 
-/** The boxes alone, as an image: thumbnails are too many for elements of their own. */
+/** The boxes alone, as an image: an element for each box would be too many. */
 export function outlines({ size: [width, height], items }: Objects): Blob {
     const picture = s("svg", { viewBox: `0 0 ${width} ${height}`, fill: "none" });
     for (const { box, class: label } of [...items].sort((a, b) => area(b) - area(a))) {

@@ -148,7 +148,7 @@ export interface Batch {
     rows: BatchRow[];
     /** Images of each row. */
     views: number;
-    /** There are masks, of objects or label images, which are a picture of their own. */
+    /** `batch-masks.png` has masks, of objects or label images. */
     masks?: boolean;
     width: number;
     height: number;
