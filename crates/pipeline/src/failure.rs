@@ -43,7 +43,7 @@ pub(crate) fn is_of_content(error: &Error) -> bool {
     matches!(error, Error::Sample { .. } | Error::Limit { .. } | Error::Corrupt { .. })
 }
 
-/// Returns the reason why a sample failed, without its key: whoever shows the reason adds the key.
+/// Returns the reason why a sample failed. Messages put the key of the sample in front of it.
 pub(crate) fn reason(error: &Error) -> Remark {
     if let Error::Sample { what, .. } = error { what.clone() } else { error.remark() }
 }
